@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ipc/fault.h"
+
+#ifdef BAILIFF_TESTING
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+namespace bailiff::fault {
+namespace {
+
+constexpr std::array<std::string_view, static_cast<std::size_t>(Point::kCount)> kNames = {
+#define BAILIFF_FAULT_POINT(name, where) #name,
+#include "ipc/fault_points.def"
+#undef BAILIFF_FAULT_POINT
+};
+
+std::array<unsigned, kNames.size()> arrivals;
+
+// Calls `visit(name, nth, action)` for each element of the specification.
+template <class Visit>
+void ForEach(std::string_view specification, Visit visit) {
+  while (!specification.empty()) {
+    const std::size_t comma = specification.find(',');
+    std::string_view item = specification.substr(0, comma);
+    specification = comma == std::string_view::npos ? "" : specification.substr(comma + 1);
+    const std::size_t equals = item.find('=');
+    if (equals == std::string_view::npos) continue;
+    std::string_view name = item.substr(0, equals);
+    unsigned nth = 1;
+    if (const std::size_t hash = name.find('#'); hash != std::string_view::npos) {
+      nth = static_cast<unsigned>(strtoul(name.data() + hash + 1, nullptr, 10));
+      name = name.substr(0, hash);
+    }
+    visit(name, nth, item.substr(equals + 1));
+  }
+}
+
+}  // namespace
+
+int Hit(Point point) {
+  const char* specification = getenv("BAILIFF_FAULT");
+  if (specification == nullptr) return 0;
+  const auto index = static_cast<std::size_t>(point);
+  const unsigned arrival = ++arrivals[index];
+  int injected = 0;
+  ForEach(specification, [&](std::string_view name, unsigned nth, std::string_view action) {
+    if (name != kNames[index] || nth != arrival) return;
+    if (action == "kill") kill(getpid(), SIGKILL);
+    if (action == "stop") kill(getpid(), SIGSTOP);
+    if (action.starts_with("errno:")) injected = atoi(action.data() + strlen("errno:"));
+  });
+  return injected;
+}
+
+}  // namespace bailiff::fault
+
+#endif

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every target of the project is made by one of these functions, so that flags, arrows and the test variant are the same everywhere.
+#
+#   bailiff_library(NAME [KERNEL_ONLY] SOURCES … ROOMS … LIBRARIES …)
+#   bailiff_program(NAME [DYNAMIC] SOURCES … ROOMS … LIBRARIES …)
+#
+# ROOMS are libraries of ours (an arrow of the house), LIBRARIES come from outside. With BAILIFF_TESTS each target gets a twin
+# NAME_testing, compiled with BAILIFF_TESTING (fault points, helpers looked up beside the program named by the test). No code under
+# BAILIFF_TESTING is in the programs that are installed; tests/lint shows it.
+
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(Protobuf REQUIRED)
+
+add_library(bailiff_options INTERFACE)
+target_include_directories(bailiff_options INTERFACE "${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}/generated")
+target_compile_options(bailiff_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wswitch -Wnon-virtual-dtor -Wimplicit-fallthrough -Wundef -Werror
+  -fstack-protector-strong -fstack-clash-protection -fno-strict-overflow
+  "-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=")
+target_link_options(bailiff_options INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed)
+if(BAILIFF_SANITIZE)
+  target_compile_options(bailiff_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all
+    -fno-omit-frame-pointer -O1 -g)
+  target_link_options(bailiff_options INTERFACE -fsanitize=address,undefined)
+  target_compile_definitions(bailiff_options INTERFACE BAILIFF_SANITIZE=1)
+else()
+  target_compile_options(bailiff_options INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+endif()
+
+# Generated code is compiled without our warnings: it is not ours to mend.
+function(bailiff_generated target)
+  target_compile_options(${target} PRIVATE -Wno-conversion -Wno-shadow -Wno-pedantic -Wno-undef)
+endfunction()
+
+function(_bailiff_common target testing)
+  cmake_parse_arguments(ARG "" "" "SOURCES;ROOMS;LIBRARIES" ${ARGN})
+  target_link_libraries(${target} PUBLIC bailiff_options)
+  foreach(room IN LISTS ARG_ROOMS)
+    if(testing)
+      target_link_libraries(${target} PUBLIC ${room}_testing)
+    else()
+      target_link_libraries(${target} PUBLIC ${room})
+    endif()
+  endforeach()
+  target_link_libraries(${target} PUBLIC ${ARG_LIBRARIES})
+  if(testing)
+    target_compile_definitions(${target} PRIVATE BAILIFF_TESTING=1)
+  endif()
+endfunction()
+
+function(bailiff_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;ROOMS;LIBRARIES" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  _bailiff_common(${name} FALSE ${ARGN})
+  if(BAILIFF_TESTS)
+    add_library(${name}_testing STATIC ${ARG_SOURCES})
+    _bailiff_common(${name}_testing TRUE ${ARGN})
+  endif()
+endfunction()
+
+# A program is static-PIE unless DYNAMIC is said or the build is sanitized (the sanitizers' runtimes are dynamic).
+function(bailiff_program name)
+  cmake_parse_arguments(ARG "DYNAMIC" "" "SOURCES;ROOMS;LIBRARIES" ${ARGN})
+  set(variants FALSE)
+  if(BAILIFF_TESTS)
+    list(APPEND variants TRUE)
+  endif()
+  foreach(testing IN LISTS variants)
+    set(target ${name})
+    if(testing)
+      set(target ${name}_testing)
+    endif()
+    add_executable(${target} ${ARG_SOURCES})
+    _bailiff_common(${target} ${testing} SOURCES ${ARG_SOURCES} ROOMS ${ARG_ROOMS} LIBRARIES ${ARG_LIBRARIES})
+    if(testing)
+      set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
+        RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/testing/bin")
+    endif()
+    if(ARG_DYNAMIC OR BAILIFF_SANITIZE)
+      target_link_options(${target} PRIVATE -pie)
+    else()
+      target_link_options(${target} PRIVATE -static-pie)
+    endif()
+  endforeach()
+endfunction()
