@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs one job of the snapshotter or the importer: one process, one view, one answer. What the
+// answer claims is believed nowhere: the callers in objects.h recompute it from the bytes on disk
+// after the helper is reaped, or by a second job.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ipc/fd.h"
+#include "ipc/spawn.h"
+#include "policy/object.h"
+#include "policy/role.h"
+#include "policy/snapshot_codes.h"
+
+namespace bailiff::controller {
+
+// The ids a helper runs under, and the cgroup it is born in.
+struct JobIdentity {
+  std::vector<ipc::IdMap>
+      uid_map;  // of the helper's user namespace; `outside` is an id of the controller's
+  std::vector<ipc::IdMap> gid_map;
+  bool clear_groups = true;
+  uid_t uid = 0;  // the helper as the controller sees it: owner of the files it makes
+  gid_t gid = 0;
+  int cgroup = -1;         // v2, or -1
+  std::vector<int> tasks;  // v1
+};
+
+// What all jobs of a controller share. Descriptors are borrowed.
+struct JobHost {
+  int data = -1;         // the data directory, of a mount in the controller's own mount namespace
+  int snapshotter = -1;  // executables (programs.h)
+  int importer = -1;
+  JobIdentity identity;
+  std::uint64_t reserve_bytes =
+      256ULL << 20;  // the job is killed when free space or inodes fall under these
+  std::uint64_t reserve_inodes = 4096;
+};
+
+struct JobHooks {
+  std::function<bool()>
+      cancelled;  // asked at least every 100 ms; the job then ends with kCancelled
+  std::function<void(std::uint64_t entries, std::uint64_t bytes)>
+      progress;  // at most about 10 a second
+};
+
+struct JobWarning {
+  policy::SnapshotWarning code;
+  std::string path;  // bytes from outside: escape before showing
+};
+
+struct StagedObject {
+  policy::ObjectKind kind;
+  policy::Digest digest;
+  std::uint64_t size;
+};
+
+// What a helper claimed, of validated shape and bounded size.
+struct JobClaims {
+  policy::Digest digest;               // revision, image or tree
+  std::optional<policy::Digest> tree;  // tree of a revision
+  std::uint64_t entries = 0;
+  std::uint64_t bytes = 0;
+  std::vector<StagedObject> objects;
+  std::vector<JobWarning> warnings;
+  std::uint32_t landlock_abi = 0;
+};
+
+enum class JobKind {
+  kMaterialize,
+  kVerifySource,
+  kVerifyImage,
+  kImportDirectory,
+  kImportImage,
+  kExport
+};
+
+struct JobRequest {
+  JobKind kind;
+  policy::Digest tree;  // kMaterialize, kExport
+  int in = -1;   // directory that becomes /in read-only; kImportImage: the archive, a regular file
+                 // that is passed as it is
+  int out = -1;  // directory that becomes /out, or -1
+};
+
+// Starts the helper, verifies its confinement in /proc, sends the job, takes in its answer, and
+// returns only when the process is reaped: no writer of `out` is left. Errors: the helper's own
+// fault (its row of snapshot_codes.def, `subject` the path), kCancelled, kJobDeadline, kJobSpace,
+// kJobDied (with its diagnosis), kRoute and kDecode for a broken protocol.
+Result<JobClaims> RunJob(const JobHost& host, const JobRequest& request, const JobHooks& hooks);
+
+}  // namespace bailiff::controller
