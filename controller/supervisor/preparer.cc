@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/supervisor/preparer.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "controller/supervisor/cgroup_layout.h"
+
+namespace bailiff::controller {
+namespace {
+
+constexpr int kMaxDepth = 255;
+
+struct Work {
+  const HostIdPlan& plan;
+  std::string cgroup_parent;
+  int export_directory;
+  pid_t controller;
+};
+
+// newuidmap(1) and newgidmap(1) are set-user-ID: the only programs of others that are executed, by
+// absolute path, with no environment.
+Result<void> RunMapTool(const char* tool, std::vector<std::string> words) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  char* const environment[] = {nullptr};
+  const pid_t pid = fork();
+  if (pid < 0) return SystemError("fork", tool);
+  if (pid == 0) {
+    execve(tool, arguments.data(), environment);
+    _exit(127);
+  }
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (status != 0) {
+    return Error{ErrorCode::kUserNamespace,
+                 tool,
+                 "it refused the range of /etc/subuid or /etc/subgid",
+                 0,
+                 {}};
+  }
+  return {};
+}
+
+Result<void> WriteMaps(const Work& work) {
+  const HostIdPlan& plan = work.plan;
+  const std::string proc = "/proc/" + std::to_string(work.controller);
+  if (plan.root_started) {
+    const auto map = [&](std::uint32_t self, std::uint32_t first) {
+      return "0 " + std::to_string(self) + " 1\n1 " + std::to_string(first) + ' ' +
+             std::to_string(plan.count) + '\n';
+    };
+    BAILIFF_TRY(
+        ipc::WriteFileAt(AT_FDCWD, (proc + "/uid_map").c_str(), map(plan.service_uid, plan.first)));
+    return ipc::WriteFileAt(AT_FDCWD, (proc + "/gid_map").c_str(),
+                            map(plan.service_gid, plan.first_gid));
+  }
+  if (plan.count == 0) {
+    BAILIFF_TRY(ipc::WriteFileAt(AT_FDCWD, (proc + "/setgroups").c_str(), "deny"));
+    BAILIFF_TRY(ipc::WriteFileAt(AT_FDCWD, (proc + "/uid_map").c_str(),
+                                 "0 " + std::to_string(plan.service_uid) + " 1\n"));
+    return ipc::WriteFileAt(AT_FDCWD, (proc + "/gid_map").c_str(),
+                            "0 " + std::to_string(plan.service_gid) + " 1\n");
+  }
+  const std::string pid = std::to_string(work.controller);
+  const std::string count = std::to_string(plan.count);
+  BAILIFF_TRY(
+      RunMapTool("/usr/bin/newuidmap", {"newuidmap", pid, "0", std::to_string(plan.service_uid),
+                                        "1", "1", std::to_string(plan.first), count}));
+  return RunMapTool("/usr/bin/newgidmap", {"newgidmap", pid, "0", std::to_string(plan.service_gid),
+                                           "1", "1", std::to_string(plan.first_gid), count});
+}
+
+Result<void> Own(const HostIdPlan& plan, const std::string& path) {
+  if (!plan.root_started) return {};
+  if (lchown(path.c_str(), plan.service_uid, plan.service_gid) != 0)
+    return SystemError("lchown", path);
+  return {};
+}
+
+Result<void> MakeDirectory(const std::string& path) {
+  if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) {
+    Error error = SystemError("mkdir", path);
+    error.code = ErrorCode::kCgroupUnavailable;
+    if (error.system_error == EROFS)
+      error.fix =
+          "cgroupfs is mounted read-only here; run on the host or with a writable, private cgroup "
+          "namespace";
+    if (error.system_error == EACCES || error.system_error == EPERM) {
+      error.fix =
+          "the parent cgroup is not delegated to this user: systemd-run --user --scope -p "
+          "Delegate=yes bailiff …, or run as root";
+    }
+    return error;
+  }
+  return {};
+}
+
+// v2 forbids processes in a cgroup that hands controllers to its children (cgroups(7), "no internal
+// processes"): the controller and this process move to a leaf of their own.
+Result<void> HandDown(const Work& work, const std::string& parent, const std::string& subtree) {
+  const std::string leaf = parent + "/controller";
+  BAILIFF_TRY(MakeDirectory(leaf));
+  for (const pid_t pid : {getpid(), work.controller}) {
+    if (auto moved =
+            ipc::WriteFileAt(AT_FDCWD, (leaf + "/cgroup.procs").c_str(), std::to_string(pid));
+        !moved.ok()) {
+      Error error = std::move(moved).error();
+      error.code = ErrorCode::kCgroupUnavailable;
+      return error;
+    }
+  }
+  BAILIFF_TRY_ASSIGN(const std::string have,
+                     ipc::ReadFileAt(AT_FDCWD, (parent + "/cgroup.controllers").c_str(), 4096));
+  for (const char* controller : {"memory", "pids", "cpu"}) {
+    if ((" " + have.substr(0, have.find('\n')) + " ").find(" " + std::string(controller) + " ") ==
+        std::string::npos) {
+      return Error{ErrorCode::kCgroupUnavailable,
+                   parent,
+                   "the controller " + std::string(controller) + " is not delegated here",
+                   0,
+                   {}};
+    }
+  }
+  if (auto set = ipc::WriteFileAt(AT_FDCWD, (parent + "/cgroup.subtree_control").c_str(),
+                                  "+memory +pids +cpu");
+      !set.ok()) {
+    Error error = std::move(set).error();
+    error.code = ErrorCode::kCgroupUnavailable;
+    if (error.system_error == EBUSY) {
+      error.why += ": other processes are in " + parent;
+      error.fix =
+          "give bailiff a cgroup of its own: systemd-run --scope -p Delegate=yes bailiff …, or "
+          "--cgroup-parent /NAME";
+    }
+    return error;
+  }
+  BAILIFF_TRY(MakeDirectory(subtree));
+  for (const char* file : {"", "/cgroup.procs", "/cgroup.subtree_control", "/cgroup.threads"}) {
+    BAILIFF_TRY(Own(work.plan, subtree + file));
+  }
+  return {};
+}
+
+Result<void> MakeCgroups(const Work& work, const std::string& name) {
+  BAILIFF_TRY_ASSIGN(const CgroupLayout layout, FindCgroups(work.cgroup_parent));
+  for (const CgroupHierarchy& hierarchy : layout.hierarchies) {
+    const std::string subtree = hierarchy.parent + "/" + name;
+    if (!work.cgroup_parent.empty()) BAILIFF_TRY(MakeDirectory(hierarchy.parent));
+    if (layout.version == 2) {
+      BAILIFF_TRY(HandDown(work, hierarchy.parent, subtree));
+    } else {
+      BAILIFF_TRY(MakeDirectory(subtree));
+      for (const char* file : {"", "/cgroup.procs", "/tasks"})
+        BAILIFF_TRY(Own(work.plan, subtree + file));
+    }
+  }
+  return {};
+}
+
+// Chowns without following links; what is not a directory, a file or a link was never put there by
+// an export.
+Result<void> GiveBack(int directory, const HostIdPlan& plan, int depth) {
+  if (depth > kMaxDepth) return SystemError("fchown", "export directory", ELOOP);
+  if (fchown(directory, plan.operator_uid, plan.operator_gid) != 0)
+    return SystemError("fchown", "export directory");
+  const int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (copy < 0) return SystemError("openat", "export directory");
+  DIR* entries = fdopendir(copy);
+  Result<void> result;
+  while (const dirent* entry = readdir(entries)) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    if (fchownat(directory, entry->d_name, plan.operator_uid, plan.operator_gid,
+                 AT_SYMLINK_NOFOLLOW) != 0) {
+      result = SystemError("fchownat", name);
+      break;
+    }
+    if (entry->d_type != DT_DIR) continue;
+    auto child = ipc::OpenBeneath(directory, entry->d_name, O_RDONLY | O_DIRECTORY, 0, true);
+    result = child.ok() ? GiveBack(child->get(), plan, depth + 1)
+                        : Result<void>(std::move(child).error());
+    if (!result.ok()) break;
+  }
+  closedir(entries);
+  return result;
+}
+
+// A repository name is checked here too: this process is the one with the privilege.
+bool IsSubtreeName(const std::string& name) {
+  constexpr std::string_view prefix = "bailiff.";
+  if (name.size() != prefix.size() + 8 || !name.starts_with(prefix)) return false;
+  return std::all_of(name.begin() + static_cast<std::ptrdiff_t>(prefix.size()), name.end(),
+                     [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+Result<void> Serve(const Work& work, const std::string& request) {
+  if (request == "m") return WriteMaps(work);
+  if (request == "o" && work.export_directory >= 0)
+    return GiveBack(work.export_directory, work.plan, 0);
+  if (request.size() > 1 && request[0] == 'c' && IsSubtreeName(request.substr(1)))
+    return MakeCgroups(work, request.substr(1));
+  return Error{ErrorCode::kSystem, "preparer", "a request it does not know", EINVAL, {}};
+}
+
+// One answer: errno, code, then subject, why and fix, each NUL-terminated.
+std::string Encode(const Result<void>& result) {
+  if (result.ok()) return "ok";
+  const Error& error = result.error();
+  std::string text = "no" + std::to_string(static_cast<unsigned>(error.code)) + ' ' +
+                     std::to_string(error.system_error);
+  for (const std::string* part : {&error.subject, &error.why, &error.fix})
+    text += '\0' + part->substr(0, 1024);
+  return text;
+}
+
+[[noreturn]] void Run(const Work& work, int socket) {
+  prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGKILL));
+  signal(SIGINT, SIG_IGN);  // a Ctrl-C reaches the whole terminal group; the controller decides
+  signal(SIGTERM, SIG_IGN);
+  char buffer[64];
+  for (;;) {
+    const ssize_t got = recv(socket, buffer, sizeof buffer, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) _exit(0);
+    const std::string answer =
+        Encode(Serve(work, std::string(buffer, static_cast<std::size_t>(got))));
+    if (send(socket, answer.data(), answer.size(), MSG_NOSIGNAL) < 0) _exit(0);
+  }
+}
+
+}  // namespace
+
+Result<Preparer> Preparer::Start(const HostIdPlan& plan, std::string cgroup_parent,
+                                 int export_directory) {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+    return SystemError("socketpair", "preparer");
+  ipc::Fd ours(pair[0]);
+  const ipc::Fd theirs(pair[1]);
+  const pid_t controller = getpid();
+  const pid_t pid = fork();
+  if (pid < 0) return SystemError("fork", "preparer");
+  if (pid == 0) {
+    ours.reset();
+    Run(Work{plan, std::move(cgroup_parent), export_directory, controller}, theirs.get());
+  }
+  return Preparer(pid, std::move(ours));
+}
+
+Preparer::~Preparer() {
+  if (!socket_.valid()) return;
+  socket_.reset();  // it ends by itself
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+}
+
+Result<void> Preparer::Ask(char request, const std::string& argument) {
+  const std::string message = request + argument;
+  if (send(socket_.get(), message.data(), message.size(), MSG_NOSIGNAL) < 0)
+    return SystemError("send", "preparer");
+  std::string answer(4096, '\0');
+  ssize_t got = -1;
+  do {
+    got = recv(socket_.get(), answer.data(), answer.size(), 0);
+  } while (got < 0 && errno == EINTR);
+  if (got < 2) return SystemError("recv", "preparer", got < 0 ? errno : EPIPE);
+  answer.resize(static_cast<std::size_t>(got));
+  if (answer == "ok") return {};
+  Error error;
+  error.code = static_cast<ErrorCode>(std::strtoul(answer.c_str() + 2, nullptr, 10));
+  if (static_cast<std::size_t>(error.code) >= AllErrors().second) error.code = ErrorCode::kSystem;
+  if (const std::size_t space = answer.find(' '); space != std::string::npos) {
+    error.system_error = std::atoi(answer.c_str() + space + 1);
+  }
+  std::string* parts[] = {&error.subject, &error.why, &error.fix};
+  std::size_t at = answer.find('\0');
+  for (std::string* part : parts) {
+    if (at == std::string::npos) break;
+    const std::size_t end = answer.find('\0', at + 1);
+    *part = answer.substr(at + 1, end == std::string::npos ? end : end - at - 1);
+    at = end;
+  }
+  return error;
+}
+
+Result<void> Preparer::WriteMaps() { return Ask('m', ""); }
+Result<void> Preparer::MakeCgroups(const std::string& repository) {
+  return Ask('c', "bailiff." + repository.substr(0, 8));
+}
+Result<void> Preparer::GiveBack() { return Ask('o', ""); }
+
+}  // namespace bailiff::controller

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one process of Bailiff that keeps the caller's privilege after the controller has given up
+// its own: it answers three fixed requests of the controller and ends. It reads no file of the data
+// directory and nothing from outside.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "controller/supervisor/host_ids.h"
+#include "ipc/fd.h"
+
+namespace bailiff::controller {
+
+class Preparer {
+ public:
+  // Forks it. `cgroup_parent`: see cgroup_layout.h. `export_directory`: a directory it may hand
+  // back to the operator, or -1.
+  static Result<Preparer> Start(const HostIdPlan& plan, std::string cgroup_parent,
+                                int export_directory);
+  Preparer(Preparer&&) noexcept = default;
+  Preparer& operator=(Preparer&&) noexcept = default;
+  Preparer(const Preparer&) = delete;
+  Preparer& operator=(const Preparer&) = delete;
+  ~Preparer();
+
+  // Writes the caller's uid_map and gid_map from outside. The caller has just unshared its user
+  // namespace.
+  Result<void> WriteMaps();
+  // Makes bailiff.<repository> below the cgroup parent, owned by the service account, and moves the
+  // controller out of the way (v2).
+  Result<void> MakeCgroups(const std::string& repository);
+  // Gives the export directory and all in it to the operator.
+  Result<void> GiveBack();
+
+ private:
+  Preparer(pid_t pid, ipc::Fd socket) : pid_(pid), socket_(std::move(socket)) {}
+  Result<void> Ask(char request, const std::string& argument);
+
+  pid_t pid_ = -1;
+  ipc::Fd socket_;
+};
+
+}  // namespace bailiff::controller
