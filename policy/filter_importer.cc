@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The importer parses archives and directories of strangers. Its libraries are initialised before
+// the lock; afterwards it needs what the snapshotter needs, and must not be killed by a library
+// that asks the machine for optional facts: those calls give ENOSYS.
+#include <fcntl.h>
+
+#include "policy/filter_assemble.h"
+#include "policy/filter_base.h"
+#include "policy/filter_files.h"
+
+namespace bailiff::policy {
+namespace {
+
+// clang-format off
+constexpr std::array kOwn = std::to_array<FilterLine>({
+  {BAILIFF_CALL(sysinfo), {}, Errno(ENOSYS), "qsort and decoders ask for the memory size, and have a default"},
+  {BAILIFF_CALL(sched_getaffinity), {}, Errno(ENOSYS), "decoders count processors, and have a default"},
+  {BAILIFF_CALL(readlink), {}, Errno(ENOSYS), "libraries look for their own program"},
+  {BAILIFF_CALL(access), {}, Errno(ENOSYS), "libraries look for optional files"},
+});
+// clang-format on
+
+constexpr auto kLines = Join(kReadFiles, kWriteFiles, kOwn, kHelperBase, kDangerous);
+constexpr FilterTable kTable{kLines, kTrap, FixedProgram<kLines, kTrap>::kCode};
+
+}  // namespace
+
+const FilterTable& ImporterFilter() { return kTable; }
+
+}  // namespace bailiff::policy
