@@ -2,6 +2,7 @@
 #include "controller/supervisor/intake.h"
 
 #include "ipc/bounds.h"
+#include "ipc/interface.h"
 
 namespace bailiff::controller {
 namespace {
@@ -23,7 +24,7 @@ Result<HelloValue> Accept(const wire::Hello& message, policy::Role role) {
     return Refuse("Hello", "another protocol");
   if (!message.has_role() || message.role() != static_cast<std::uint32_t>(role))
     return Refuse("Hello", "another role");
-  if (message.build().size() != ipc::kDigest) return Refuse("Hello", "no build");
+  if (message.build() != ipc::kInterface) return Refuse("Hello", "another build");
   if (!message.has_landlock_abi() || message.landlock_abi() > 1000)
     return Refuse("Hello", "landlock_abi");
   return HelloValue{message.landlock_abi()};
