@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The snapshotter reads below /in and writes below /out. Its calls take paths because its view
-// holds nothing else; attributes that matter outside (owners, extended attributes, devices) have no
-// line.
+// holds nothing else; what would change attributes that matter outside (owners, extended
+// attributes, devices) has no line.
 #include <fcntl.h>
 
 #include "policy/filter_assemble.h"
@@ -11,7 +11,13 @@
 namespace bailiff::policy {
 namespace {
 
-constexpr auto kLines = Join(kReadFiles, kWriteFiles, kHelperBase, kDangerous);
+// clang-format off
+constexpr std::array kOwn = std::to_array<FilterLine>({
+  {BAILIFF_CALL(flistxattr), {}, kAllow, "a verified tree has no extended attributes; names only"},
+});
+// clang-format on
+
+constexpr auto kLines = Join(kOwn, kReadFiles, kWriteFiles, kHelperBase, kDangerous);
 constexpr FilterTable kTable{kLines, kTrap, FixedProgram<kLines, kTrap>::kCode};
 
 }  // namespace

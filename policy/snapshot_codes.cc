@@ -35,6 +35,21 @@ ErrorCode FaultError(SnapshotFault fault) {
   return ErrorCode::kSnapshotIo;
 }
 
+SnapshotFault ErrorFault(ErrorCode code) {
+  switch (code) {
+#define SNAPSHOT_FAULT(name, number, error) \
+  case ErrorCode::error:                    \
+    return SnapshotFault::k##name;
+#include "policy/snapshot_codes.def"
+    default:
+      return SnapshotFault::kIo;
+  }
+}
+
+Error MakeFault(SnapshotFault fault, std::string_view path, std::string_view why, int error) {
+  return Error{FaultError(fault), std::string(path), std::string(why), error, {}};
+}
+
 std::string_view WarningText(SnapshotWarning warning) {
   switch (warning) {
 #define SNAPSHOT_WARNING(name, number, text) \

@@ -29,6 +29,10 @@ std::optional<SnapshotWarning> ParseSnapshotWarning(std::uint32_t number);
 
 // The row of errors.def that a fault is reported as.
 ErrorCode FaultError(SnapshotFault fault);
+// The other way round, for a helper that reports an Error: kIo for a code that is no fault.
+SnapshotFault ErrorFault(ErrorCode code);
+// An Error that carries a fault. `error`: errno, or 0.
+Error MakeFault(SnapshotFault fault, std::string_view path, std::string_view why, int error = 0);
 std::string_view WarningText(SnapshotWarning warning);
 
 }  // namespace bailiff::policy

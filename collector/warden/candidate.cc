@@ -17,7 +17,6 @@
 #include "collector/warden/mounts.h"
 #include "ipc/bounds.h"
 #include "ipc/fault.h"
-#include "policy/lockdown.h"
 
 namespace bailiff::warden {
 namespace {
@@ -103,8 +102,6 @@ Result<void> PlaceStreams(Cell& cell) {
   return {};
 }
 
-Result<void> Lock(Cell&) { return policy::LockCandidate(); }
-
 struct Stage {
   CellStep step;
   Result<void> (*run)(Cell&);
@@ -132,7 +129,6 @@ constexpr std::array kStages = {
     Stage{CellStep::kResourceLimits, SetResourceLimits},
     Stage{CellStep::kSession, StartSession},
     Stage{CellStep::kStreams, PlaceStreams},
-    Stage{CellStep::kLockdown, Lock},
 };
 
 [[noreturn]] void Fail(CellStep step, int error) {

@@ -4,7 +4,9 @@
 // choose: its inputs are the controller's frames, one pipe that only its own code writes before
 // exec, and wait4. When it ends, for whatever reason, the kernel kills everything in the cell.
 #include <poll.h>
+#include <signal.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,7 +18,6 @@
 #include "ipc/codec.h"
 #include "ipc/frame.h"
 #include "policy/cell.h"
-#include "policy/lockdown.h"
 
 namespace bailiff::warden {
 namespace {
@@ -138,9 +139,11 @@ class Watch {
         candidate_.release.reset();
         return;
       case wire::ToWarden::kKill:
-        // Without a capability it cannot signal another id's process, and need not: its own end
-        // ends everything in its pid namespace.
-        _exit(0);
+        if (phase_ == Phase::kBuilding || phase_ == Phase::kReady)
+          EndWithout(CellStep::kDied, ECANCELED);
+        // Its raw status still goes to the controller.
+        syscall(SYS_pidfd_send_signal, candidate_.pidfd.get(), SIGKILL, nullptr, 0);
+        return;
       case wire::ToWarden::kOrder:
       case wire::ToWarden::BODY_NOT_SET:
         break;
@@ -224,8 +227,6 @@ class Watch {
   if (const Result<void> done = SetHostname(); !done.ok()) Fail(CellStep::kHostname, done.error());
   Result<Candidate> candidate = CloneCandidate(order);
   if (!candidate.ok()) Fail(CellStep::kClone, candidate.error());
-  if (const Result<void> done = policy::LockWarden(); !done.ok())
-    Fail(CellStep::kLockdown, done.error());
   Watch(std::move(candidate).value(), reader).Run();
 }
 

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "snapshotter/session.h"
+
+#include <ctime>
+#include <string>
+
+#include "ipc/codec.h"
+#include "ipc/interface.h"
+
+namespace bailiff::snapshotter {
+namespace {
+
+using policy::MakeFault;
+using policy::SnapshotFault;
+
+constexpr std::int64_t kProgressEvery = 100'000'000;  // ns: at most 10 a second
+constexpr std::uint64_t kCallsPerCheck = 32;
+constexpr std::uint64_t kMaxWarnings = 1000;
+
+std::int64_t Now() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+}
+
+std::string Bytes(const policy::Digest& digest) { return std::string(digest.raw()); }
+
+Error Nonsense(const char* why) { return Error{ErrorCode::kDecode, "Go", why, 0, {}}; }
+
+Result<Order> ReadTree(Job job, const std::string& tree) {
+  const auto digest = policy::RawDigest(tree);
+  if (!digest) return Nonsense("no digest");
+  return Order{job, *digest};
+}
+
+}  // namespace
+
+Result<void> Session::SayHello(policy::Role role, std::uint32_t landlock_abi) {
+  wire::FromSnapshotter message;
+  wire::Hello* hello = message.mutable_hello();
+  hello->set_protocol(ipc::kProtocol);
+  hello->set_role(static_cast<std::uint32_t>(role));
+  hello->set_build(ipc::kInterface.data(), ipc::kInterface.size());
+  hello->set_landlock_abi(landlock_abi);
+  return ipc::SendMessage(channel_, message);
+}
+
+Result<Order> Session::Receive() {
+  BAILIFF_TRY_ASSIGN(const auto frame, reader_.Receive(channel_, ipc::FrameReader::Wait::kBlock));
+  if (!frame) return MakeFault(SnapshotFault::kCancelled, "channel", "closed before the job");
+  BAILIFF_TRY_ASSIGN(const wire::ToSnapshotter message, ipc::DecodeToSnapshotter(*frame));
+  switch (message.body_case()) {
+    case wire::ToSnapshotter::kGo:
+      break;
+    case wire::ToSnapshotter::kCancel:
+      return MakeFault(SnapshotFault::kCancelled, "job", "cancelled before it began");
+    case wire::ToSnapshotter::BODY_NOT_SET:
+      return Nonsense("no body");
+  }
+  const wire::SnapshotterGo& go = message.go();
+  switch (go.job_case()) {
+    case wire::SnapshotterGo::kMaterialize:
+      return ReadTree(Job::kMaterialize, go.materialize().tree());
+    case wire::SnapshotterGo::kExport:
+      return ReadTree(Job::kExport, go.export_().tree());
+    case wire::SnapshotterGo::kVerifyTree:
+      if (go.verify_tree().profile() == 1) return Order{Job::kVerifySource, {}};
+      if (go.verify_tree().profile() == 2) return Order{Job::kVerifyImage, {}};
+      return Nonsense("unknown profile");
+    case wire::SnapshotterGo::kImportDirectory:
+      return Order{Job::kImportDirectory, {}};
+    case wire::SnapshotterGo::kImportImage:
+      if (go.import_image().format() == 1) return Order{Job::kImportImage, {}};
+      return Nonsense("unknown format");
+    case wire::SnapshotterGo::JOB_NOT_SET:
+      break;
+  }
+  return Nonsense("no job");
+}
+
+Result<void> Session::CheckCancelled() {
+  BAILIFF_TRY_ASSIGN(const auto frame, reader_.Receive(channel_, ipc::FrameReader::Wait::kPoll));
+  if (reader_.closed()) return MakeFault(SnapshotFault::kCancelled, "channel", "closed");
+  if (!frame) return {};
+  BAILIFF_TRY_ASSIGN(const wire::ToSnapshotter message, ipc::DecodeToSnapshotter(*frame));
+  if (message.has_cancel()) return MakeFault(SnapshotFault::kCancelled, "job", "cancelled");
+  return Error{ErrorCode::kDecode, "frame", "a second job", 0, {}};
+}
+
+Result<void> Session::Progress(std::uint64_t entries, std::uint64_t bytes) {
+  if (++calls_ % kCallsPerCheck != 0) return {};
+  BAILIFF_TRY(CheckCancelled());
+  const std::int64_t now = Now();
+  if (now < next_progress_ns_) return {};
+  next_progress_ns_ = now + kProgressEvery;
+  wire::FromSnapshotter message;
+  message.mutable_progress()->set_entries(entries);
+  message.mutable_progress()->set_bytes(bytes);
+  return ipc::SendMessage(channel_, message);
+}
+
+Result<void> Session::Object(policy::ObjectKind kind, const policy::Digest& digest,
+                             std::uint64_t size) {
+  objects_.push_back({kind, digest, size});
+  if (objects_.size() < ipc::kMaxObjectsPerFrame) return {};
+  return FlushObjects();
+}
+
+Result<void> Session::FlushObjects() {
+  if (objects_.empty()) return {};
+  wire::FromSnapshotter message;
+  for (const Staged& staged : objects_) {
+    wire::Object* object = message.mutable_objects()->add_objects();
+    object->set_kind(static_cast<std::uint32_t>(staged.kind));
+    object->set_digest(Bytes(staged.digest));
+    object->set_size(staged.size);
+  }
+  objects_.clear();
+  return ipc::SendMessage(channel_, message);
+}
+
+Result<void> Session::Warn(policy::SnapshotWarning code, std::string_view path) {
+  if (++warnings_ > kMaxWarnings + 1) return {};
+  if (warnings_ == kMaxWarnings + 1) {
+    code = policy::SnapshotWarning::kMore;
+    path = {};
+  }
+  wire::FromSnapshotter message;
+  message.mutable_warning()->set_code(static_cast<std::uint32_t>(code));
+  message.mutable_warning()->set_path(std::string(path.substr(0, ipc::kMaxPath)));
+  return ipc::SendMessage(channel_, message);
+}
+
+Result<void> Session::End(const Result<JobResult>& result) {
+  wire::FromSnapshotter message;
+  if (result.ok()) {
+    BAILIFF_TRY(FlushObjects());
+    wire::Done* done = message.mutable_done();
+    done->set_digest(Bytes(result->digest));
+    if (result->tree) done->set_tree(Bytes(*result->tree));
+    done->set_entries(result->entries);
+    done->set_bytes(result->bytes);
+    return ipc::SendMessage(channel_, message);
+  }
+  const Error& error = result.error();
+  wire::Failed* failed = message.mutable_failed();
+  failed->set_code(static_cast<std::uint32_t>(policy::ErrorFault(error.code)));
+  failed->set_error(error.system_error);
+  failed->set_path(error.subject.substr(0, ipc::kMaxPath));
+  failed->set_detail(error.why.substr(0, ipc::kMaxDetail));
+  return ipc::SendMessage(channel_, message);
+}
+
+}  // namespace bailiff::snapshotter
