@@ -32,7 +32,7 @@ CLOEXEC = {
     r"recvmsg": r"MSG_CMSG_CLOEXEC|MSG_DONTWAIT|0",
 }
 ALLOWED = re.compile(r"//.*\blint: (.+)$")
-CALL = r"(?<![\w.>:])(?:::)?({})\s*\("
+CALL = r"(?<![\w.>:])(?:::|std::)?({})\s*\("
 
 
 def calls(text, names):
