@@ -76,7 +76,8 @@ std::optional<Digest> ParseDigest(std::string_view hex) {
     } else {
       return std::nullopt;
     }
-    digest.bytes[i / 2] = static_cast<unsigned char>(digest.bytes[i / 2] << 4 | value);
+    digest.bytes[i / 2] =
+        static_cast<unsigned char>((static_cast<unsigned>(digest.bytes[i / 2]) << 4) | value);
   }
   return digest;
 }

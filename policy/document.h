@@ -43,6 +43,10 @@ class Faults {
 std::string Child(std::string_view pointer, std::string_view token);
 std::string Child(std::string_view pointer, std::size_t index);
 
+// "<subject>: must be <wanted>, is <kind of found>".
+void AddTypeFault(Faults& faults, std::string_view pointer, std::string_view subject,
+                  std::string_view wanted, const Value& found);
+
 // The members of one object. Each read names the member; what was never read is unknown. A member
 // that is missing or of another type is a fault and the read gives nothing.
 class Members {
@@ -74,6 +78,9 @@ class Members {
   void Finish();
 
  private:
+  const Value* Peek(std::string_view name) const;
+  void WrongType(std::string_view name, std::string_view wanted, const Value& found);
+
   const Value::Object* object_;
   std::string pointer_;
   Faults& faults_;

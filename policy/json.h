@@ -23,7 +23,9 @@ inline constexpr std::size_t kMaxDepth = 32;              // nested arrays and o
 // syntax or of depth nothing further can be known.
 std::optional<Value> ParseJson(std::string_view bytes, Faults& faults);
 
-// True when the bytes are well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms).
-bool IsUtf8(std::string_view bytes);
+// The same, but a well-formed document with faults inside (a duplicate member, a number out of
+// range) is given too, so that its schema can be judged and all faults come at once. Only for a
+// caller that refuses the document when `faults` is not empty.
+std::optional<Value> ParseJsonWithFaults(std::string_view bytes, Faults& faults);
 
 }  // namespace bailiff::policy

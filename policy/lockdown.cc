@@ -32,7 +32,8 @@ constexpr unsigned long kSecureBits =
     SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
     SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
 
-Result<void> DropCapabilities() {
+// `kept`: bits of the first word of capability sets.
+Result<void> DropCapabilities(std::uint32_t kept) {
   if (prctl(PR_SET_SECUREBITS, kSecureBits) != 0) return StepError("securebits", "prctl");
   // Past the last capability of this kernel the call answers EINVAL (capabilities(7)).
   for (unsigned long capability = 0; capability < 64; ++capability) {
@@ -44,8 +45,8 @@ Result<void> DropCapabilities() {
   if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0)
     return StepError("ambient set", "prctl");
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
-  if (syscall(SYS_capset, &header, none) != 0) return StepError("capability sets", "capset");
+  const __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{kept, kept, 0}, {0, 0, 0}};
+  if (syscall(SYS_capset, &header, sets) != 0) return StepError("capability sets", "capset");
   return {};
 }
 
@@ -112,7 +113,7 @@ Result<void> InstallHandler(Role role) {
 }  // namespace
 
 Result<void> LockHelper(Role role, std::uint32_t* landlock_abi) {
-  BAILIFF_TRY(DropCapabilities());
+  BAILIFF_TRY(DropCapabilities(0));
   BAILIFF_TRY(ForbidNewRights());
   BAILIFF_TRY(RestrictByLandlock(role != Role::kCollector, landlock_abi));
   BAILIFF_TRY(InstallHandler(role));
@@ -120,14 +121,14 @@ Result<void> LockHelper(Role role, std::uint32_t* landlock_abi) {
 }
 
 Result<void> LockWarden() {
-  BAILIFF_TRY(DropCapabilities());
+  BAILIFF_TRY(DropCapabilities(1U << CAP_KILL));
   BAILIFF_TRY(ForbidNewRights());
   BAILIFF_TRY(InstallHandler(Role::kWarden));
   return InstallFilter(Role::kWarden);
 }
 
 Result<void> LockCandidate() {
-  BAILIFF_TRY(DropCapabilities());
+  BAILIFF_TRY(DropCapabilities(0));
   BAILIFF_TRY(ForbidNewRights());
   return InstallFilter(Role::kCandidate);
 }

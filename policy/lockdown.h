@@ -26,14 +26,15 @@ inline constexpr int kForbiddenCallExit = 159;  // 128 + SIGSYS, what a shell wo
 // the helper still runs, its view is empty).
 Result<void> LockHelper(Role role, std::uint32_t* landlock_abi);
 
-// The warden, once the candidate's id maps are written and nothing is left to build: the same
-// without Landlock. What remains is its channel, pipes, wait4 and exit.
+// The warden, once its child has said that the cell is built and before Built is sent: the same
+// without Landlock. What remains is its channel, its pipes, wait4, SIGKILL through a pidfd (for
+// which it keeps CAP_KILL, good only below its own user namespace: the candidate has another id),
+// exit.
 Result<void> LockWarden();
 
 // The candidate's process inside the finished cell, just before it waits for Release and execs.
 // The same steps without Landlock and handler: a refused call gives EPERM or ENOSYS and goes on.
-// ptrace(2) of the cell's own processes, sockets of the cell's own network namespace, and exec stay
-// allowed; see filter_candidate.cc.
+// Sockets of the cell's own network namespace, exec and threads stay allowed; filter_candidate.cc.
 Result<void> LockCandidate();
 
 // The best Landlock ABI of this kernel, 0 for none.

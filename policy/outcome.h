@@ -89,7 +89,8 @@ struct StreamFacts {
 
 struct Facts {
   // --- before release
-  // Why nothing of the candidate ran, as one of the IsUnavailable reasons. Set by whoever refused:
+  // Why nothing of the candidate ran, as one of the IsUnavailable reasons; any other reason, or one
+  // given although something ran, makes the attempt `incomplete` with it. Set by whoever refused:
   // a gap in the read-back before release, a limit that could not be set, an exec errno. Leave it
   // empty when the preparation ended for another cause (latch, dead helper, snapshot).
   std::optional<Reason> refused;
@@ -106,8 +107,8 @@ struct Facts {
   bool started = false;            // warden: exec succeeded
   std::optional<int> exec_errno;   // warden: exec failed with this errno
   std::optional<int> wait_status;  // warden: raw status, wait(2)
-  std::optional<int>
-      pidfd_status;  // kernel by PIDFD_GET_INFO (Linux 6.15), raw; absent where not offered
+  // The kernel's own word by PIDFD_GET_INFO (Linux 6.15), raw; absent where it is not offered.
+  std::optional<int> pidfd_status;
   HelperEnd warden = HelperEnd::kNotStarted;
   HelperEnd collector = HelperEnd::kNotStarted;
 
@@ -117,9 +118,8 @@ struct Facts {
   bool backstop = false;
 
   // --- kernel counters of the cell, read after the end and before removal
-  std::optional<std::uint64_t> oom_kills;  // tasks of the cell killed by the kernel for memory
-  bool oom_ancestor =
-      false;  // those kills came from a limit above the cell, not from the cell's own
+  std::optional<std::uint64_t> oom_kills;     // tasks of the cell killed by the kernel for memory
+  bool oom_ancestor = false;                  // those kills came from a limit above the cell's own
   std::optional<std::uint64_t> pids_refused;  // forks refused by the pids limit
 
   // --- capture

@@ -1,30 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one place that says which path may come in (contracts, section 2; R10.09..R10.12, R14.02).
-// Paths are bytes. Nothing here touches a file system or allocates, so helpers may use it after
-// lockdown.
+// Paths in the operator's documents, with words for each fault. What a tree itself may hold is said
+// by tree_path.h; a portable path is one of those and more besides (contracts, section 2; R2.03,
+// R10.09 to R10.12, R14.02).
 #pragma once
 
-#include <cstddef>
 #include <string_view>
 
 #include "ipc/result.h"
 
 namespace bailiff::policy {
 
-inline constexpr std::size_t kMaxPathBytes = 4095;
-inline constexpr std::size_t kMaxComponentBytes = 255;
-inline constexpr std::size_t kMaxPathDepth = 255;  // components
-
-enum class PathUse {
-  kSource,    // an entry of a source tree: any bytes but NUL; reserved names refused
-  kImage,     // an entry of an image: as above, reserved names allowed
-  kPortable,  // a path in a document (recipe, candidate): UTF-8, no backslash, no control too
-};
-
 enum class PathFault {
   kNone,
   kEmpty,
-  kAbsolute,
+  kAbsolute,  // where it must be relative
+  kRelative,  // where it must be absolute
   kTooLong,
   kComponentTooLong,
   kTooDeep,
@@ -38,19 +28,13 @@ enum class PathFault {
   kNotUtf8,
 };
 
-// A whole relative path, components joined by '/'.
-PathFault CheckPath(std::string_view path, PathUse use);
-// One component of it.
-PathFault CheckComponent(std::string_view name, PathUse use);
-// Target of a symbolic link: 1..4095 bytes, no NUL. Links are data; nothing follows them on the way
-// in.
-PathFault CheckLinkTarget(std::string_view target);
+// A path of a recipe or a candidate: relative, UTF-8, no backslash, no control character, no
+// reserved name, and within the bounds of a source tree. Every path that passes passes
+// CheckTreePath too.
+PathFault CheckPortablePath(std::string_view path);
 
-// `.git .agentscm .agentscm-workspace agentscm-data`, ASCII letters in any case.
-bool IsReservedName(std::string_view component);
-
-// An absolute executable: starts with '/', at most 4095 bytes, no `.`, `..` or empty component, no
-// NUL.
+// An absolute executable inside the image: at most 4095 bytes, no `.`, `..` or empty component, no
+// NUL. Reserved names are allowed: they are the image's own.
 PathFault CheckExecutable(std::string_view path);
 
 // Words for a person: "has a component '..'".

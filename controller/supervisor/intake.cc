@@ -78,39 +78,4 @@ Result<EndedValue> Accept(const wire::Ended& message) {
                     message.max_rss_kib()};
 }
 
-Result<std::vector<ObjectValue>> Accept(const wire::Objects& message) {
-  if (message.objects_size() == 0 ||
-      static_cast<std::size_t>(message.objects_size()) > ipc::kMaxObjectsPerFrame) {
-    return Refuse("Objects", "count outside its bound");
-  }
-  std::vector<ObjectValue> objects;
-  for (const wire::Object& object : message.objects()) {
-    const auto digest = policy::RawDigest(object.digest());
-    if (!digest || object.kind() < 1 || object.kind() > 3 || !object.has_size() ||
-        object.size() > std::uint64_t{1} << 40) {
-      return Refuse("Objects", "an object outside its bound");
-    }
-    objects.push_back({object.kind(), *digest, object.size()});
-  }
-  return objects;
-}
-
-Result<FailedValue> Accept(wire::Failed& message) {
-  if (!message.has_code() || message.error() < 0 || message.error() > 4095)
-    return Refuse("Failed", "no code");
-  if (message.path().size() > ipc::kMaxPath || message.detail().size() > ipc::kMaxDetail)
-    return Refuse("Failed", "text outside its bound");
-  return FailedValue{message.code(), message.error(), std::move(*message.mutable_path()),
-                     std::move(*message.mutable_detail())};
-}
-
-Result<DoneValue> Accept(const wire::Done& message) {
-  const auto digest = policy::RawDigest(message.digest());
-  const auto tree = policy::RawDigest(message.tree());
-  if (!digest || !tree) return Refuse("Done", "no digest");
-  if (message.entries() > 1000000 || message.bytes() > std::uint64_t{1} << 40)
-    return Refuse("Done", "size outside its bound");
-  return DoneValue{*digest, *tree, message.entries(), message.bytes()};
-}
-
 }  // namespace bailiff::controller

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,7 +13,9 @@
 #include "ipc/codec.h"
 #include "policy/cell.h"
 #include "policy/digest.h"
+#include "policy/object.h"
 #include "policy/role.h"
+#include "policy/snapshot_codes.h"
 
 namespace bailiff::controller {
 
@@ -41,20 +44,28 @@ struct EndedValue {
   std::uint64_t system_us = 0;
   std::uint64_t max_rss_kib = 0;
 };
+struct ProgressValue {
+  std::uint64_t entries = 0;
+  std::uint64_t bytes = 0;
+};
 struct ObjectValue {
-  std::uint32_t kind = 0;
+  policy::ObjectKind kind = policy::ObjectKind::kBlob;
   policy::Digest digest;
   std::uint64_t size = 0;
 };
+struct WarningValue {
+  policy::SnapshotWarning code;
+  std::string path;
+};
 struct FailedValue {
-  std::uint32_t code = 0;
+  policy::SnapshotFault fault = policy::SnapshotFault::kIo;
   int error = 0;
   std::string path;
   std::string detail;
 };
 struct DoneValue {
   policy::Digest digest;
-  policy::Digest tree;
+  std::optional<policy::Digest> tree;
   std::uint64_t entries = 0;
   std::uint64_t bytes = 0;
 };
@@ -66,7 +77,9 @@ Result<StreamEndValue> Accept(const wire::StreamEnd& message);
 Result<std::vector<std::pair<std::string, std::string>>> Accept(const wire::Built& message);
 Result<ExecFailedValue> Accept(const wire::ExecFailed& message);
 Result<EndedValue> Accept(const wire::Ended& message);
+Result<ProgressValue> Accept(const wire::Progress& message);
 Result<std::vector<ObjectValue>> Accept(const wire::Objects& message);
+Result<WarningValue> Accept(wire::Warning& message);
 Result<FailedValue> Accept(wire::Failed& message);
 Result<DoneValue> Accept(const wire::Done& message);
 

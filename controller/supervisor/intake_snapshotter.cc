@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/supervisor/intake.h"
+#include "ipc/bounds.h"
+#include "policy/tree_path.h"
+
+namespace bailiff::controller {
+namespace {
+
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMaxEntries = 1'000'000;
+constexpr int kMaxErrno = 4095;
+
+Error Refuse(const char* message, const char* why) {
+  return {ErrorCode::kDecode, message, why, 0, {}};
+}
+
+bool CountsHold(std::uint64_t entries, std::uint64_t bytes) {
+  return entries <= kMaxEntries && bytes <= kMaxBytes;
+}
+
+}  // namespace
+
+Result<ProgressValue> Accept(const wire::Progress& message) {
+  if (!CountsHold(message.entries(), message.bytes()))
+    return Refuse("Progress", "counts outside their bound");
+  return ProgressValue{message.entries(), message.bytes()};
+}
+
+Result<std::vector<ObjectValue>> Accept(const wire::Objects& message) {
+  if (message.objects_size() == 0 ||
+      static_cast<std::size_t>(message.objects_size()) > ipc::kMaxObjectsPerFrame)
+    return Refuse("Objects", "count outside its bound");
+  std::vector<ObjectValue> objects;
+  for (const wire::Object& object : message.objects()) {
+    const auto digest = policy::RawDigest(object.digest());
+    const auto kind = policy::ParseObjectKind(object.kind());
+    if (!digest || !kind || !object.has_size() || object.size() > kMaxBytes)
+      return Refuse("Objects", "an object outside its bound");
+    objects.push_back({*kind, *digest, object.size()});
+  }
+  return objects;
+}
+
+Result<WarningValue> Accept(wire::Warning& message) {
+  const auto code = policy::ParseSnapshotWarning(message.code());
+  if (!code || message.path().size() > policy::kMaxTreePath)
+    return Refuse("Warning", "code or path outside its bound");
+  return WarningValue{*code, std::move(*message.mutable_path())};
+}
+
+Result<FailedValue> Accept(wire::Failed& message) {
+  const auto fault = policy::ParseSnapshotFault(message.code());
+  if (!fault || message.error() < 0 || message.error() > kMaxErrno)
+    return Refuse("Failed", "no code");
+  if (message.path().size() > ipc::kMaxPath || message.detail().size() > ipc::kMaxDetail)
+    return Refuse("Failed", "text outside its bound");
+  return FailedValue{*fault, message.error(), std::move(*message.mutable_path()),
+                     std::move(*message.mutable_detail())};
+}
+
+Result<DoneValue> Accept(const wire::Done& message) {
+  const auto digest = policy::RawDigest(message.digest());
+  const auto tree = policy::RawDigest(message.tree());
+  if (!digest || (message.has_tree() && !tree)) return Refuse("Done", "no digest");
+  if (!CountsHold(message.entries(), message.bytes()))
+    return Refuse("Done", "counts outside their bound");
+  return DoneValue{*digest, tree, message.entries(), message.bytes()};
+}
+
+}  // namespace bailiff::controller

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/supervisor/job.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+
+#include <chrono>
+#include <map>
+
+#include "controller/supervisor/gate.h"
+#include "controller/supervisor/helper_process.h"
+#include "controller/supervisor/intake.h"
+#include "controller/supervisor/witness.h"
+#include "ipc/fault.h"
+#include "ipc/frame.h"
+#include "policy/tree_path.h"
+#include "policy/view.h"
+
+namespace bailiff::controller {
+namespace {
+
+using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds kTick{100};
+constexpr seconds kStartDeadline{30};  // until Hello: nothing of the job's size is in it
+constexpr int kCancelGraceMs = 1000;
+constexpr int kExitGraceMs = 10000;
+constexpr std::uint64_t kMemory = 192ULL
+                                  << 20;  // address space, not use: a static helper maps little
+constexpr std::uint64_t kImporterMemory = 768ULL << 20;  // zstd and xz windows
+constexpr rlim_t kDescriptors = 1024;  // 256 shelves of objects, 255 levels of directories
+constexpr std::size_t kMaxWarnings = 1001;
+constexpr std::uint64_t kSlackBytes = 64ULL << 20;  // of a manifest beside the largest file
+
+struct JobRow {
+  bool importer;
+  seconds deadline;
+  std::uint64_t largest_file;
+};
+
+JobRow RowOf(JobKind kind) {
+  switch (kind) {
+    case JobKind::kMaterialize:
+    case JobKind::kVerifySource:
+    case JobKind::kExport:
+      return {false, seconds{300}, policy::kSourceBounds.file_bytes + kSlackBytes};
+    case JobKind::kVerifyImage:
+      return {false, seconds{900}, policy::kImageBounds.file_bytes};
+    case JobKind::kImportDirectory:
+      return {true, seconds{600}, policy::kSourceBounds.file_bytes + kSlackBytes};
+    case JobKind::kImportImage:
+      return {true, seconds{1800}, policy::kImageBounds.file_bytes};
+  }
+  return {false, seconds{0}, 0};
+}
+
+wire::ToSnapshotter GoFor(const JobRequest& request) {
+  wire::ToSnapshotter message;
+  wire::SnapshotterGo* go = message.mutable_go();
+  switch (request.kind) {
+    case JobKind::kMaterialize:
+      go->mutable_materialize()->set_tree(std::string(request.tree.raw()));
+      break;
+    case JobKind::kExport:
+      go->mutable_export_()->set_tree(std::string(request.tree.raw()));
+      break;
+    case JobKind::kVerifySource:
+      go->mutable_verify_tree()->set_profile(1);
+      break;
+    case JobKind::kVerifyImage:
+      go->mutable_verify_tree()->set_profile(2);
+      break;
+    case JobKind::kImportDirectory:
+      go->mutable_import_directory();
+      break;
+    case JobKind::kImportImage:
+      go->mutable_import_image()->set_format(1);
+      break;
+  }
+  return message;
+}
+
+class RunningJob {
+ public:
+  RunningJob(const JobHost& host, const JobRequest& request, const JobHooks& hooks,
+             HelperProcess& helper)
+      : host_(host), request_(request), hooks_(hooks), helper_(helper), row_(RowOf(request.kind)) {}
+
+  Result<JobClaims> Run(const HelperExpectation& expectation) {
+    deadline_ = Clock::now() + kStartDeadline;
+    while (phase_ == Phase::kStart) BAILIFF_TRY(Step());
+    BAILIFF_TRY(VerifyHelper(helper_.child().pid, expectation));
+    if (const int error = BAILIFF_FAULT(JobGo)) return SystemError("sendmsg", "Go", error);
+    BAILIFF_TRY(ipc::SendMessage(helper_.child().channel.get(), GoFor(request_)));
+    deadline_ = Clock::now() + row_.deadline;
+    while (phase_ == Phase::kWorking) BAILIFF_TRY(Step());
+    const bool clean = helper_.End(kExitGraceMs);
+    if (failure_) return std::move(*failure_);
+    if (!clean) return Died("it did not end after its last word");
+    return std::move(claims_);
+  }
+
+ private:
+  // One frame, or one tick without.
+  Result<void> Step() {
+    pollfd fds[] = {{helper_.child().channel.get(), POLLIN, 0},
+                    {helper_.child().diagnosis.get(), POLLIN, 0}};
+    const int ready = poll(fds, 2, static_cast<int>(kTick.count()));
+    if (ready < 0 && errno != EINTR) return SystemError("poll", "snapshotter");
+    if (ready > 0 && fds[1].revents != 0) helper_.DrainDiagnosis();
+    if (const auto now = Clock::now(); now >= next_check_) {
+      next_check_ = now + kTick;
+      BAILIFF_TRY(Check(now));
+    }
+    if (ready <= 0 || fds[0].revents == 0) return {};
+    BAILIFF_TRY_ASSIGN(const auto frame, reader_.Receive(fds[0].fd, ipc::FrameReader::Wait::kPoll));
+    if (reader_.closed()) return Died("it ended before its last word");
+    if (!frame) return {};
+    BAILIFF_TRY_ASSIGN(wire::FromSnapshotter message, gate_.Admit(*frame, phase_));
+    return Handle(message);
+  }
+
+  Result<void> Check(Clock::time_point now) {
+    if (hooks_.cancelled && hooks_.cancelled()) {
+      wire::ToSnapshotter cancel;
+      cancel.mutable_cancel();
+      // It may be dead already; either way it is killed after the grace.
+      static_cast<void>(ipc::SendMessage(helper_.child().channel.get(), cancel));
+      helper_.End(kCancelGraceMs);
+      return Error{ErrorCode::kCancelled, "job", "cancelled", 0, {}};
+    }
+    if (now >= deadline_) return Error{ErrorCode::kJobDeadline, "job", "out of time", 0, {}};
+    struct statvfs space;
+    if (fstatvfs(host_.data, &space) != 0) return SystemError("fstatvfs", "data directory");
+    if (space.f_bavail * space.f_frsize < host_.reserve_bytes ||
+        (space.f_files != 0 && space.f_favail < host_.reserve_inodes))
+      return Error{ErrorCode::kJobSpace, "data directory", "the reserve is reached", ENOSPC, {}};
+    return {};
+  }
+
+  Result<void> Handle(wire::FromSnapshotter& message) {
+    switch (message.body_case()) {
+      case wire::FromSnapshotter::kHello: {
+        BAILIFF_TRY_ASSIGN(const HelloValue hello,
+                           Accept(message.hello(), row_.importer ? policy::Role::kImporter
+                                                                 : policy::Role::kSnapshotter));
+        claims_.landlock_abi = hello.landlock_abi;
+        phase_ = Phase::kWorking;
+        return {};
+      }
+      case wire::FromSnapshotter::kProgress: {
+        BAILIFF_TRY_ASSIGN(const ProgressValue progress, Accept(message.progress()));
+        if (hooks_.progress) hooks_.progress(progress.entries, progress.bytes);
+        return {};
+      }
+      case wire::FromSnapshotter::kObjects:
+        return TakeObjects(message.objects());
+      case wire::FromSnapshotter::kWarning: {
+        BAILIFF_TRY_ASSIGN(WarningValue warning, Accept(*message.mutable_warning()));
+        if (claims_.warnings.size() >= kMaxWarnings)
+          return Refuse("Warning", "more than a job may have");
+        claims_.warnings.push_back({warning.code, std::move(warning.path)});
+        return {};
+      }
+      case wire::FromSnapshotter::kFailed: {
+        BAILIFF_TRY_ASSIGN(FailedValue failed, Accept(*message.mutable_failed()));
+        if (failed.error != 0) {
+          failed.detail += ": ";
+          failed.detail += strerrorname_np(failed.error) != nullptr ? strerrorname_np(failed.error)
+                                                                    : "unknown error";
+        }
+        failure_ = Error{policy::FaultError(failed.fault),
+                         std::move(failed.path),
+                         std::move(failed.detail),
+                         failed.error,
+                         {}};
+        phase_ = Phase::kDone;
+        return {};
+      }
+      case wire::FromSnapshotter::kDone: {
+        BAILIFF_TRY_ASSIGN(const DoneValue done, Accept(message.done()));
+        claims_.digest = done.digest;
+        claims_.tree = done.tree;
+        claims_.entries = done.entries;
+        claims_.bytes = done.bytes;
+        phase_ = Phase::kDone;
+        return {};
+      }
+      case wire::FromSnapshotter::kObservation:
+        return Refuse("Observation", "no job of this version observes");
+      case wire::FromSnapshotter::BODY_NOT_SET:
+        break;
+    }
+    return Refuse("body", "not set");
+  }
+
+  Result<void> TakeObjects(const wire::Objects& message) {
+    BAILIFF_TRY_ASSIGN(const std::vector<ObjectValue> objects, Accept(message));
+    // Every entry brings at most one blob; then a tree and a revision, or a layer.
+    const bool import =
+        request_.kind == JobKind::kImportDirectory || request_.kind == JobKind::kImportImage;
+    const std::uint64_t most =
+        request_.kind == JobKind::kImportImage ? 1 : policy::kSourceBounds.entries + 2;
+    if (!import || claims_.objects.size() + objects.size() > most)
+      return Refuse("Objects", "more than the job may make");
+    for (const ObjectValue& object : objects)
+      claims_.objects.push_back({object.kind, object.digest, object.size});
+    return {};
+  }
+
+  static Error Refuse(const char* message, const char* why) {
+    return {ErrorCode::kRoute, message, why, 0, {}};
+  }
+
+  Error Died(const char* why) {
+    helper_.End(kExitGraceMs);
+    return Error{ErrorCode::kJobDied,
+                 row_.importer ? "importer" : "snapshotter",
+                 helper_.diagnosis().empty() ? why : std::string(why) + ": " + helper_.diagnosis(),
+                 0,
+                 {}};
+  }
+
+  const JobHost& host_;
+  const JobRequest& request_;
+  const JobHooks& hooks_;
+  HelperProcess& helper_;
+  const JobRow row_;
+  Gate<SnapshotterPeer> gate_;
+  ipc::FrameReader reader_;
+  Phase phase_ = Phase::kStart;
+  Clock::time_point deadline_;
+  Clock::time_point next_check_{};
+  JobClaims claims_;
+  std::optional<Error> failure_;
+};
+
+std::vector<ipc::ResourceLimit> LimitsOf(const JobRow& row) {
+  std::vector<ipc::ResourceLimit> limits = HelperLimits(row.importer ? kImporterMemory : kMemory);
+  for (ipc::ResourceLimit& limit : limits) {
+    if (limit.resource == RLIMIT_NOFILE) limit.value = kDescriptors;
+  }
+  limits.push_back({RLIMIT_FSIZE, row.largest_file});
+  return limits;
+}
+
+}  // namespace
+
+Result<JobClaims> RunJob(const JobHost& host, const JobRequest& request, const JobHooks& hooks) {
+  const JobRow row = RowOf(request.kind);
+  ipc::SpawnRequest spawn;
+  spawn.name = row.importer ? "bailiff-importer" : "bailiff-snapshotter";
+  spawn.executable = row.importer ? host.importer : host.snapshotter;
+  spawn.namespaces =
+      CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+  spawn.uid_map = host.identity.uid_map;
+  spawn.gid_map = host.identity.gid_map;
+  spawn.clear_groups = host.identity.clear_groups;
+  spawn.cgroup = host.identity.cgroup;
+  spawn.tasks = host.identity.tasks;
+  spawn.limits = LimitsOf(row);
+
+  HelperExpectation expectation;
+  expectation.name = spawn.name;
+  expectation.id = host.identity.uid;
+  expectation.own_groups = host.identity.clear_groups;
+  expectation.descriptors = CommonDescriptors();
+  expectation.limits = spawn.limits;
+
+  ipc::Fd in;
+  ipc::Fd out;
+  if (request.kind == JobKind::kImportImage) {
+    spawn.descriptors.push_back(request.in);
+    expectation.descriptors.push_back({ipc::kFirstJobFd, "/"});
+  } else {
+    BAILIFF_TRY_ASSIGN(in, policy::CloneTree(request.in, policy::MountUse::kViewInput));
+    spawn.descriptors.push_back(in.get());
+  }
+  if (request.out >= 0) {
+    BAILIFF_TRY_ASSIGN(out, policy::CloneTree(request.out, policy::MountUse::kViewOutput));
+    spawn.descriptors.push_back(out.get());
+  }
+  BAILIFF_TRY_ASSIGN(ipc::Child child, ipc::Spawn(spawn));
+  HelperProcess helper(std::move(child));
+  if (const int error = BAILIFF_FAULT(JobSpawned)) return SystemError("spawn", spawn.name, error);
+  RunningJob job(host, request, hooks, helper);
+  return job.Run(expectation);
+}
+
+}  // namespace bailiff::controller

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/supervisor/objects.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "controller/supervisor/object_store.h"
+#include "controller/supervisor/remove_tree.h"
+#include "controller/supervisor/staging_directory.h"
+#include "ipc/fault.h"
+#include "policy/tree_path.h"
+
+namespace bailiff::controller {
+namespace {
+
+using policy::Digest;
+using policy::ObjectKind;
+
+// Everything a tree can hold: its entries and the directories above them.
+constexpr std::uint64_t kMostNodes =
+    policy::kSourceBounds.entries * (1 + policy::kDirectoriesPerEntry);
+
+Error Mismatch(const std::string& what, const char* why) {
+  return {ErrorCode::kJobStaged, what, why, 0, {}};
+}
+
+// Exactly one tree and one revision, the ones the answer names, and the revision is the one this
+// tree has: its bytes are a function of the tree's digest.
+Result<void> CheckImport(const JobClaims& claims) {
+  if (!claims.tree) return Mismatch("import", "names no tree");
+  std::size_t trees = 0;
+  std::size_t revisions = 0;
+  for (const StagedObject& object : claims.objects) {
+    if (object.kind == ObjectKind::kTree && object.digest == *claims.tree) ++trees;
+    if (object.kind == ObjectKind::kRevision && object.digest == claims.digest) ++revisions;
+    if (object.kind == ObjectKind::kTree && object.digest != *claims.tree)
+      return Mismatch("import", "a second tree");
+    if (object.kind == ObjectKind::kRevision && object.digest != claims.digest)
+      return Mismatch("import", "a second revision");
+  }
+  if (trees != 1 || revisions != 1) return Mismatch("import", "not one tree and one revision");
+  if (policy::HashDomain("bailiff.revision.v1", policy::DirectoryRevision(*claims.tree)) !=
+      claims.digest)
+    return Mismatch("import", "its revision is not that of its tree");
+  return {};
+}
+
+Result<std::string> BootId() {
+  return ipc::ReadFileAt(AT_FDCWD, "/proc/sys/kernel/random/boot_id", 64);
+}
+
+// trees/ is a cache that is never synced: after another boot its files may be empty where the
+// machine lost power, so it starts again. `boot` in it names the boot it belongs to.
+Result<ipc::Fd> OpenTrees(int data) {
+  BAILIFF_TRY_ASSIGN(ipc::Fd trees, OpenData(data, "trees"));
+  BAILIFF_TRY_ASSIGN(const std::string boot, BootId());
+  const auto known = ipc::ReadFileAt(trees.get(), "boot", 64);
+  if (known.ok() && *known == boot) return trees;
+  BAILIFF_TRY_ASSIGN(const ipc::Fd locked, OpenData(data, "trees"));
+  if (flock(locked.get(), LOCK_EX) != 0) return SystemError("flock", "trees");
+  const auto again = ipc::ReadFileAt(trees.get(), "boot", 64);
+  if (again.ok() && *again == boot) return trees;
+  BAILIFF_TRY_ASSIGN(ipc::Fd listing, OpenData(data, "trees"));
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(fdopendir(listing.get()), closedir);
+  if (directory == nullptr) return SystemError("fdopendir", "trees");
+  static_cast<void>(listing.release());
+  while (const dirent* entry = readdir(directory.get())) {
+    if (policy::ParseDigest(entry->d_name)) BAILIFF_TRY(RemoveTree(trees.get(), entry->d_name));
+  }
+  BAILIFF_TRY_ASSIGN(
+      const ipc::Fd file,
+      ipc::OpenAt(trees.get(), "boot", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600));
+  BAILIFF_TRY(ipc::WriteAll(file.get(), boot, "boot"));
+  return trees;
+}
+
+Result<bool> IsDirectory(int parent, const char* name) {
+  struct stat status;
+  if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (S_ISDIR(status.st_mode)) return true;
+    return Error{ErrorCode::kTreeMismatch, name, "is no directory", 0, {}};
+  }
+  if (errno == ENOENT) return false;
+  return SystemError("fstatat", name);
+}
+
+}  // namespace
+
+Result<RevisionInfo> ImportDirectory(const JobHost& host, int directory, const JobHooks& hooks) {
+  BAILIFF_TRY_ASSIGN(const StagingDirectory staging, StagingDirectory::Make(host));
+  BAILIFF_TRY_ASSIGN(
+      JobClaims claims,
+      RunJob(host, {JobKind::kImportDirectory, {}, directory, staging.out()}, hooks));
+  if (const int error = BAILIFF_FAULT(JobReaped)) return SystemError("waitid", "importer", error);
+  BAILIFF_TRY(CheckImport(claims));
+  BAILIFF_TRY(TakeObjects(host.data, staging.out(), claims.objects, hooks));
+  return RevisionInfo{claims.digest,
+                      *claims.tree,
+                      claims.entries,
+                      claims.bytes,
+                      R"({"kind":"directory"})",
+                      std::move(claims.warnings)};
+}
+
+Result<void> EnsureTree(const JobHost& host, const Digest& tree, const JobHooks& hooks) {
+  BAILIFF_TRY_ASSIGN(const ipc::Fd trees, OpenTrees(host.data));
+  const std::string name = tree.hex();
+  BAILIFF_TRY_ASSIGN(const bool there, IsDirectory(trees.get(), name.c_str()));
+  if (there) return {};
+  BAILIFF_TRY_ASSIGN(const ipc::Fd objects, OpenObjects(host.data));
+  BAILIFF_TRY_ASSIGN(const StagingDirectory staging, StagingDirectory::Make(host));
+  BAILIFF_TRY(RunJob(host, {JobKind::kMaterialize, tree, objects.get(), staging.out()}, hooks));
+  if (const int error = BAILIFF_FAULT(JobReaped))
+    return SystemError("waitid", "snapshotter", error);
+  BAILIFF_TRY(ChownTree(staging.job(), "out", 0, 0, kMostNodes));
+  BAILIFF_TRY_ASSIGN(const JobClaims found,
+                     RunJob(host, {JobKind::kVerifySource, {}, staging.out(), -1}, hooks));
+  if (found.digest != tree)
+    return Error{ErrorCode::kTreeMismatch, name, "what is on disk is " + found.digest.hex(), 0, {}};
+  if (const int error = BAILIFF_FAULT(TreeRename)) return SystemError("renameat2", name, error);
+  // Another attempt on the same revision may have come first; its tree was verified like this one.
+  if (renameat2(staging.job(), "out", trees.get(), name.c_str(), RENAME_NOREPLACE) != 0 &&
+      errno != EEXIST)
+    return SystemError("renameat2", name);
+  return {};
+}
+
+Result<void> ExportTree(const JobHost& host, const Digest& tree, int directory,
+                        const JobHooks& hooks) {
+  BAILIFF_TRY_ASSIGN(const ipc::Fd objects, OpenObjects(host.data));
+  if (fchown(directory, host.identity.uid, host.identity.gid) != 0)
+    return SystemError("fchown", "export directory");
+  BAILIFF_TRY(RunJob(host, {JobKind::kExport, tree, objects.get(), directory}, hooks));
+  if (const int error = BAILIFF_FAULT(JobReaped))
+    return SystemError("waitid", "snapshotter", error);
+  return ChownTree(directory, ".", 0, 0, kMostNodes);
+}
+
+}  // namespace bailiff::controller
