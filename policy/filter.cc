@@ -2,8 +2,8 @@
 #include "policy/filter.h"
 
 #include "policy/filter_table.h"
-#ifdef BAILIFF_SANITIZE
-#include "policy/filter_sanitizer.h"
+#if defined(BAILIFF_SANITIZE) || defined(BAILIFF_TESTING)
+#include "policy/filter_extra.h"
 #endif
 
 namespace bailiff::policy {
@@ -27,8 +27,8 @@ const FilterTable& ShippedFilter(Role role) {
 namespace {
 
 const FilterTable& Filter(Role role) {
-#ifdef BAILIFF_SANITIZE
-  return SanitizerFilter(role);
+#if defined(BAILIFF_SANITIZE) || defined(BAILIFF_TESTING)
+  return ExtendedFilter(role);
 #else
   return ShippedFilter(role);
 #endif

@@ -2,8 +2,6 @@
 // The importer parses archives and directories of strangers. Its libraries are initialised before
 // the lock; afterwards it needs what the snapshotter needs, and must not be killed by a library
 // that asks the machine for optional facts: those calls give ENOSYS.
-#include <fcntl.h>
-
 #include "policy/filter_assemble.h"
 #include "policy/filter_base.h"
 #include "policy/filter_files.h"
@@ -13,6 +11,9 @@ namespace {
 
 // clang-format off
 constexpr std::array kOwn = std::to_array<FilterLine>({
+  {BAILIFF_CALL(linkat), {}, kAllow, "hard links of an archive"},
+  {BAILIFF_CALL(renameat), {}, kAllow, "a finished object takes its name"},
+  {BAILIFF_CALL(unlinkat), {}, kAllow, "an object that was staged before; an entry replaced by a later one"},
   {BAILIFF_CALL(sysinfo), {}, Errno(ENOSYS), "qsort and decoders ask for the memory size, and have a default"},
   {BAILIFF_CALL(sched_getaffinity), {}, Errno(ENOSYS), "decoders count processors, and have a default"},
   {BAILIFF_CALL(readlink), {}, Errno(ENOSYS), "libraries look for their own program"},

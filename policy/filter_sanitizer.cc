@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// WEAKER FILTERS, never in a program that is installed: compiled only with BAILIFF_SANITIZE, where
-// the runtime of AddressSanitizer and UndefinedBehaviorSanitizer lives inside every helper. No
-// golden dump shows these lines and no digest of a release covers them.
-#include "policy/filter_sanitizer.h"
+// Compiled only with BAILIFF_SANITIZE: the runtime of AddressSanitizer and
+// UndefinedBehaviorSanitizer lives inside every helper of such a build.
+#include <sys/prctl.h>
 
-#include <map>
-#include <vector>
+#include "policy/filter_extra.h"
 
-#include "policy/filter_assemble.h"
-
-// The leak check would start a tracer at exit, which no filter here lets it do.
-extern "C" const char* __asan_default_options();
-extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
+// The leak check would start a tracer at exit, which no list lets it do. A process without a filter
+// is checked as ever.
+extern "C" int __lsan_is_turned_off();
+extern "C" int __lsan_is_turned_off() { return prctl(PR_GET_SECCOMP) != 0 ? 1 : 0; }
 
 namespace bailiff::policy {
 namespace {
@@ -42,32 +39,8 @@ constexpr std::array kSanitizer = std::to_array<FilterLine>({
 });
 // clang-format on
 
-struct Extended {
-  std::vector<FilterLine> lines;
-  Assembly assembly;
-  FilterTable table;
-};
-
-Extended* Extend(Role role) {
-  const FilterTable& shipped = ShippedFilter(role);
-  auto* extended = new Extended;
-  // The candidate is no program of ours: it carries no runtime.
-  if (role != Role::kCandidate) extended->lines.assign(kSanitizer.begin(), kSanitizer.end());
-  extended->lines.insert(extended->lines.end(), shipped.lines.begin(), shipped.lines.end());
-  extended->assembly = Assemble(extended->lines, shipped.otherwise);
-  extended->table = {extended->lines,
-                     shipped.otherwise,
-                     {extended->assembly.code.data(), extended->assembly.size}};
-  return extended;
-}
-
 }  // namespace
 
-const FilterTable& SanitizerFilter(Role role) {
-  static std::map<Role, Extended*> made;
-  Extended*& entry = made[role];
-  if (entry == nullptr) entry = Extend(role);
-  return entry->table;
-}
+std::span<const FilterLine> SanitizerLines() { return kSanitizer; }
 
 }  // namespace bailiff::policy

@@ -2,8 +2,6 @@
 // The snapshotter reads below /in and writes below /out. Its calls take paths because its view
 // holds nothing else; what would change attributes that matter outside (owners, extended
 // attributes, devices) has no line.
-#include <fcntl.h>
-
 #include "policy/filter_assemble.h"
 #include "policy/filter_base.h"
 #include "policy/filter_files.h"

@@ -76,14 +76,12 @@ TEST_P(View, HoldsWhatTheJobNeeds) {
     Say("fchmod", fchmod(static_cast<int>(made), 0444));
     Say("mkdir", mkdirat(AT_FDCWD, "/out/dir", 0755));
     Say("symlink", symlinkat("anything", AT_FDCWD, "/out/dir/link"));
-    Say("rename", renameat(AT_FDCWD, "/out/new", AT_FDCWD, "/out/dir/renamed"));
-    Say("unlink", unlinkat(AT_FDCWD, "/out/dir/link", 0));
   });
   EXPECT_EQ(ended.said,
             "open=ok\nread=ok\nlist=ok\nlink text=ok\ncreate=ok\nwrite=ok\nfchmod=ok\nmkdir=ok\n"
-            "symlink=ok\nrename=ok\nunlink=ok\n");
+            "symlink=ok\n");
   EXPECT_TRUE(ended.exited(0));
-  EXPECT_EQ(Content(out_ + "/dir/renamed"), "x");
+  EXPECT_EQ(Content(out_ + "/new"), "x");
 }
 
 TEST_P(View, DotDotAndHostPathsAreNotThere) {
@@ -127,16 +125,15 @@ TEST_P(View, InputAndRootCannotBeChanged) {
   const Ended ended = Try([] {
     const int file = static_cast<int>(OpenAt(AT_FDCWD, "/in/file", O_RDONLY));
     Say("chmod through a read-only mount", fchmod(file, 0777));
-    Say("fchmodat", fchmodat(AT_FDCWD, "/in/file", 0777, 0));
     Say("write", OpenAt(AT_FDCWD, "/in/file", O_RDWR));
     Say("create", OpenAt(AT_FDCWD, "/in/new", O_WRONLY | O_CREAT, 0600));
-    Say("unlink", unlinkat(AT_FDCWD, "/in/file", 0));
+    Say("directory", mkdirat(AT_FDCWD, "/in/new", 0700));
+    Say("link", symlinkat("x", AT_FDCWD, "/in/new"));
     Say("root", OpenAt(AT_FDCWD, "/new", O_WRONLY | O_CREAT, 0600));
     Say("root directory", mkdirat(AT_FDCWD, "/new", 0700));
   });
   // Landlock answers some of these before the mount does; either wall is enough.
-  for (const char* line : {"chmod through a read-only mount=EROFS\n", "fchmodat=EROFS\n"})
-    EXPECT_NE(ended.said.find(line), std::string::npos) << ended.said;
+  EXPECT_TRUE(ended.said.starts_with("chmod through a read-only mount=EROFS\n")) << ended.said;
   EXPECT_EQ(ended.said.find("=ok"), std::string::npos) << ended.said;
   EXPECT_EQ(std::count(ended.said.begin(), ended.said.end(), '\n'), 7) << ended.said;
   EXPECT_EQ(Content(in_ + "/file"), "inside");
