@@ -89,17 +89,19 @@ class [[nodiscard]] Result<void> {
 #define BAILIFF_JOIN_(a, b) a##b
 #define BAILIFF_JOIN(a, b) BAILIFF_JOIN_(a, b)
 
-// Returns the error of `expression` from the enclosing function when it failed.
-#define BAILIFF_TRY(expression)                               \
-  do {                                                        \
-    if (auto bailiff_try = (expression); !bailiff_try.ok()) { \
-      return std::move(bailiff_try).error();                  \
-    }                                                         \
+// Returns the error of `expression` from the enclosing function when it failed. The names are
+// counted, not numbered by line: an expression may hold a lambda that uses these macros itself.
+#define BAILIFF_TRY(expression) BAILIFF_TRY_(BAILIFF_JOIN(bailiff_try_, __COUNTER__), (expression))
+#define BAILIFF_TRY_(name, expression)        \
+  do {                                        \
+    if (auto name = expression; !name.ok()) { \
+      return std::move(name).error();         \
+    }                                         \
   } while (false)
 
 // Declares `declaration` with the value of `expression`, or returns its error.
 #define BAILIFF_TRY_ASSIGN(declaration, expression) \
-  BAILIFF_TRY_ASSIGN_(BAILIFF_JOIN(bailiff_try_, __LINE__), declaration, expression)
+  BAILIFF_TRY_ASSIGN_(BAILIFF_JOIN(bailiff_try_, __COUNTER__), declaration, expression)
 #define BAILIFF_TRY_ASSIGN_(name, declaration, expression) \
   auto name = (expression);                                \
   if (!name.ok()) return std::move(name).error();          \

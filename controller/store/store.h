@@ -18,6 +18,7 @@
 // files: closing them would drop SQLite's locks (e09).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -107,15 +108,20 @@ class Store {
 
  private:
   explicit Store(StoreOptions options);
+  // The open connection; opens it again after an input-output error.
   Result<Database*> Connection();
-  template <class T>
-  Result<T> Read(const std::function<Result<T>(Database&)>& body);
-  template <class T>
-  Result<T> Write(const std::function<Result<T>(Database&)>& body);
-  void Settle(const Error& error);
+  Result<void> Read(const std::function<Result<void>(Database&)>& body);
+  Result<void> Write(const std::function<Result<void>(Database&)>& body);
+  Result<void> Settle(Result<void> result);
+  Result<void> Audit(Database& database, std::string_view action, std::string_view subject,
+                     std::string_view before_json, std::string_view after_json);
+  Result<AttemptRow> InsertAttempt(Database& database, const NewAttempt& attempt,
+                                   const ContextRow& context);
+  Result<AttemptRow> ClaimIn(Database& database, const ClaimInput& input);
 
   StoreOptions options_;
   std::unique_ptr<Database> database_;
+  bool suspect_ = false;  // the last connection ended with an input-output error
 };
 
 }  // namespace bailiff::controller

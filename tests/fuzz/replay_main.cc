@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a fuzz target once over every file of a corpus, where libFuzzer's own main is not linked. An empty corpus is a failure:
-// it would show nothing.
+// Runs a fuzz target once over every file of a corpus, where libFuzzer's own main is not linked. An
+// empty corpus is a failure: it would show nothing.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
