@@ -20,7 +20,8 @@ target_compile_options(bailiff_options INTERFACE
   "-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=")
 target_link_options(bailiff_options INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed)
 if(BAILIFF_SANITIZE)
-  target_compile_options(bailiff_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all
+  # fuzzer-no-link: the counters libFuzzer steers by, in every room, so that fuzz targets link the same libraries as the tests.
+  target_compile_options(bailiff_options INTERFACE -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
     -fno-omit-frame-pointer -O1 -g)
   target_link_options(bailiff_options INTERFACE -fsanitize=address,undefined)
   target_compile_definitions(bailiff_options INTERFACE BAILIFF_SANITIZE=1)
@@ -83,4 +84,17 @@ function(bailiff_program name)
       target_link_options(${target} PRIVATE -static-pie)
     endif()
   endforeach()
+
+  # `bailiff` is the command; its helpers go where it was compiled to look for them, and nowhere else.
+  if(name STREQUAL "bailiff")
+    install(TARGETS ${name} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  elseif(name MATCHES "^bailiff-")
+    install(TARGETS ${name} RUNTIME DESTINATION "${BAILIFF_LIBEXEC}")
+  endif()
 endfunction()
+
+include(GNUInstallDirs)
+if(BAILIFF_LIBEXEC STREQUAL "${CMAKE_BINARY_DIR}/bin")
+  install(CODE "message(FATAL_ERROR
+    \"this build looks for its helpers in the build tree; configure with -DBAILIFF_LIBEXEC=/usr/libexec/bailiff to install\")")
+endif()
