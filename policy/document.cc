@@ -33,7 +33,7 @@ void Faults::Add(std::string_view pointer, ErrorCode code, std::string subject, 
   for (const Fault& fault : list_) {
     const bool unread =
         fault.error.code == ErrorCode::kJsonNumber || fault.error.code == ErrorCode::kJsonRange;
-    if (unread && fault.pointer == pointer) return;
+    if (unread && code != ErrorCode::kJsonDuplicate && fault.pointer == pointer) return;
   }
   if (list_.size() >= kMax) {
     cut_ = true;

@@ -58,8 +58,8 @@ class Builder final : public nlohmann::json_sax<json> {
   bool start_array(std::size_t) override { return Open(Value::MakeArray()); }
 
   bool key(std::string& name) override {
-    Nul(name);
     open_.back().key = std::move(name);
+    Nul(open_.back().key);
     return true;
   }
 

@@ -219,7 +219,7 @@ void CheckRecipe(const CommandRecipe& recipe, std::string_view pointer, Faults& 
   const std::string executable_at = Child(pointer, "executable");
   if (const PathFault fault = CheckExecutable(recipe.executable); fault != PathFault::kNone) {
     const Error error = PathError(fault, recipe.executable);
-    faults.Add(executable_at, error.code, "executable \"" + recipe.executable + "\"", error.why);
+    faults.Add(executable_at, error.code, "\"" + recipe.executable + "\"", error.why);
   }
   CheckText(recipe.executable, executable_at, "executable", faults);
   CheckArguments(recipe.arguments, Child(pointer, "arguments"), faults);
