@@ -11,9 +11,10 @@ namespace {
 
 // clang-format off
 constexpr std::array kOwn = std::to_array<FilterLine>({
+  {BAILIFF_CALL(openat2), {}, kAllow, "parents of an archive's entries, below the root and through no link"},
   {BAILIFF_CALL(linkat), {}, kAllow, "hard links of an archive"},
   {BAILIFF_CALL(renameat), {}, kAllow, "a finished object takes its name"},
-  {BAILIFF_CALL(unlinkat), {}, kAllow, "an object that was staged before; an entry replaced by a later one"},
+  {BAILIFF_CALL(unlinkat), {}, kAllow, "an object that was staged before under another name"},
   {BAILIFF_CALL(sysinfo), {}, Errno(ENOSYS), "qsort and decoders ask for the memory size, and have a default"},
   {BAILIFF_CALL(sched_getaffinity), {}, Errno(ENOSYS), "decoders count processors, and have a default"},
   {BAILIFF_CALL(readlink), {}, Errno(ENOSYS), "libraries look for their own program"},
