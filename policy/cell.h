@@ -103,6 +103,9 @@ inline constexpr std::string_view kCellHostname = "bailiff";
 inline constexpr const char* kAttachPoint = "/cell";  // empty directory in the controller's root
 inline constexpr const char* kScratchPath = "/scratch";
 inline constexpr std::uint32_t kCellUmask = 022;
+// Mode that the controller, who owns the pipes of stdout and stderr, gives them (fchmod): without
+// it the candidate may write to its descriptor but not open /dev/stdout or /dev/stderr again.
+inline constexpr std::uint32_t kStreamMode = 0622;
 inline constexpr int kCellOomScore = 1000;
 
 // The warden's descriptors after 0–3 (ipc/bounds.h).

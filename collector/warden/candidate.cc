@@ -17,6 +17,7 @@
 #include "collector/warden/mounts.h"
 #include "ipc/bounds.h"
 #include "ipc/fault.h"
+#include "policy/lockdown.h"
 
 namespace bailiff::warden {
 namespace {
@@ -83,7 +84,6 @@ Result<void> SetResourceLimits(Cell&) {
 
 Result<void> StartSession(Cell&) {
   setsid();  // pid 1 of a namespace may lead its session already
-  umask(policy::kCellUmask);
   if (chdir(policy::kScratchPath) != 0) return SystemError("chdir", policy::kScratchPath);
   return {};
 }
@@ -101,6 +101,8 @@ Result<void> PlaceStreams(Cell& cell) {
     return SystemError("close_range", "descriptors");
   return {};
 }
+
+Result<void> Lock(Cell&) { return policy::LockCandidate(); }
 
 struct Stage {
   CellStep step;
@@ -129,6 +131,7 @@ constexpr std::array kStages = {
     Stage{CellStep::kResourceLimits, SetResourceLimits},
     Stage{CellStep::kSession, StartSession},
     Stage{CellStep::kStreams, PlaceStreams},
+    Stage{CellStep::kLockdown, Lock},
 };
 
 [[noreturn]] void Fail(CellStep step, int error) {
@@ -158,6 +161,7 @@ void RunCandidate(const Order& order, int release_fd, int error_fd) {
   close(release_fd);
   close(error_fd);
 
+  umask(policy::kCellUmask);  // first, because directories of the cell are made under it
   Cell cell;
   cell.order = &order;
   cell.image = ipc::Fd(image);

@@ -11,13 +11,14 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdio>
+#include <string>
 
 #include "collector/warden/candidate.h"
 #include "collector/warden/outer.h"
 #include "ipc/codec.h"
 #include "ipc/frame.h"
 #include "policy/cell.h"
+#include "policy/lockdown.h"
 
 namespace bailiff::warden {
 namespace {
@@ -30,8 +31,15 @@ constexpr std::size_t kMaxArgv = 65;
 constexpr std::size_t kMaxEnvironment = 36;
 constexpr std::size_t kMaxText = std::size_t{24} << 10;
 
+// One write: after the lock nothing else of stdio is allowed. A reader who is gone is no reason to
+// do anything else.
+void Diagnose(const Error& error) {
+  const std::string line = "warden: " + error.subject + ": " + error.why + '\n';
+  static_cast<void>(ipc::WriteAll(ipc::kDiagnosisFd, line, "diagnosis"));
+}
+
 [[noreturn]] void Die(const Error& error) {
-  dprintf(ipc::kDiagnosisFd, "warden: %s: %s\n", error.subject.c_str(), error.why.c_str());
+  Diagnose(error);
   _exit(1);
 }
 
@@ -49,7 +57,7 @@ void Send(const wire::FromWarden& message) {
 }
 
 [[noreturn]] void Fail(CellStep step, const Error& error) {
-  dprintf(ipc::kDiagnosisFd, "warden: %s: %s\n", error.subject.c_str(), error.why.c_str());
+  Diagnose(error);
   EndWithout(step, error.system_error);
 }
 
@@ -142,7 +150,9 @@ class Watch {
         if (phase_ == Phase::kBuilding || phase_ == Phase::kReady)
           EndWithout(CellStep::kDied, ECANCELED);
         // Its raw status still goes to the controller.
-        syscall(SYS_pidfd_send_signal, candidate_.pidfd.get(), SIGKILL, nullptr, 0);
+        if (syscall(SYS_pidfd_send_signal, candidate_.pidfd.get(), SIGKILL, nullptr, 0) != 0 &&
+            errno != ESRCH)
+          Die(SystemError("pidfd_send_signal", "candidate"));
         return;
       case wire::ToWarden::kOrder:
       case wire::ToWarden::BODY_NOT_SET:
@@ -227,6 +237,8 @@ class Watch {
   if (const Result<void> done = SetHostname(); !done.ok()) Fail(CellStep::kHostname, done.error());
   Result<Candidate> candidate = CloneCandidate(order);
   if (!candidate.ok()) Fail(CellStep::kClone, candidate.error());
+  if (const Result<void> done = policy::LockWarden(); !done.ok())
+    Fail(CellStep::kLockdown, done.error());
   Watch(std::move(candidate).value(), reader).Run();
 }
 

@@ -22,6 +22,7 @@
 #include <system_error>
 
 #include "controller/supervisor/cgroup_layout.h"
+#include "policy/cell.h"
 
 namespace bailiff::test {
 namespace {
@@ -77,7 +78,6 @@ void MakeImage(const fs::path& image) {
   file("bin/garbage", "neither ELF nor script\n", 0755);
   file("bin/lost", "#!/bin/nowhere\n", 0755);
   file("bin/script", "#!/bin/sh\necho \"script $1\"\nexit 3\n", 0755);
-  file("bin/setuid", "", 0755);
 }
 
 }  // namespace
@@ -116,6 +116,9 @@ void CellHost::Enter() {
   fs::copy_file("/proc/version", work_ + "/source/README.md");
   fs::create_directory(work_ + "/incomplete");
   fs::create_directory(work_ + "/incomplete/proc");
+  for (const char* const name : {"proc", "sys", "dev", "scratch"})
+    fs::create_directories(work_ + "/linked/" + name);
+  fs::create_symlink("/", work_ + "/linked/source");
   for (const auto& entry : fs::recursive_directory_iterator(work_))
     Must(lchown(entry.path().c_str(), kService, kService) == 0, "lchown");
 
@@ -139,7 +142,18 @@ void CellHost::Enter() {
     }
     std::error_code ignored;
     fs::remove_all(work_, ignored);
-    for (const std::string& directory : parents_) rmdir(directory.c_str());
+    // What a test that failed has left: its processes die with it, which takes a moment.
+    for (const std::string& directory : parents_) {
+      for (int i = 0; i < 200 && rmdir(directory.c_str()) != 0 && errno != ENOENT; ++i) {
+        for (const auto& attempt : fs::directory_iterator(directory, ignored)) {
+          if (!attempt.is_directory(ignored)) continue;
+          rmdir((attempt.path() / "cell").c_str());
+          rmdir((attempt.path() / "warden").c_str());
+          rmdir(attempt.path().c_str());
+        }
+        usleep(5000);
+      }
+    }
     _exit(0);
   }
   close(pair[0]);
@@ -243,11 +257,13 @@ ipc::Fd CellHost::CloneSource() { return CloneImage("/data/source"); }
 
 CellUnderTest::CellUnderTest(CellOptions options) {
   static int number = 0;
-  name_ = 'a' + std::to_string(++number);
+  name_ = 'a' + std::to_string(++number) + '.' + std::to_string(getpid());
   CellHost& host = CellHost::Get();
   const std::vector<ipc::Fd> cgroups = host.MakeCgroups(name_);
   ipc::Pipe out = Take(ipc::MakePipe(), "pipe");
   ipc::Pipe err = Take(ipc::MakePipe(), "pipe");
+  for (const ipc::Pipe* const pipe : {&out, &err})
+    Must(fchmod(pipe->write.get(), policy::kStreamMode) == 0, "fchmod");
   const ipc::Fd image = host.CloneImage(options.image.c_str());
   const ipc::Fd source = host.CloneSource();
   ipc::SpawnRequest request;
