@@ -16,6 +16,7 @@ inline constexpr std::array kHelperBase = std::to_array<FilterLine>({
   {BAILIFF_CALL(sendmsg), {ArgIs(0, ipc::kChannelFd)}, kAllow, "frames to the controller"},
   {BAILIFF_CALL(poll), {}, kAllow, "wait for the channel or a pipe"},
   {BAILIFF_CALL(close), {}, kAllow, "give up a descriptor early"},
+  {BAILIFF_CALL(lseek), {ArgIs(0, ipc::kDiagnosisFd)}, Errno(ESPIPE), "dprintf asks for its place in the diagnosis pipe: what a pipe answers"},
   {BAILIFF_CALL(writev), {ArgIs(0, ipc::kDiagnosisFd)}, kAllow, "libc's own last words (stack smashing, fortify)"},
   {BAILIFF_CALL(brk), {}, kAllow, "malloc"},
   {BAILIFF_CALL(mmap), {ArgWithout(2, PROT_EXEC)}, kAllow, "malloc and large buffers; never executable"},
@@ -28,6 +29,12 @@ inline constexpr std::array kHelperBase = std::to_array<FilterLine>({
   {BAILIFF_CALL(restart_syscall), {}, kAllow, "the kernel resumes a poll after a stop"},
   {BAILIFF_CALL(exit_group), {}, kAllow, "the end"},
   {BAILIFF_CALL(exit), {}, kAllow, "the end, as the last instruction of _exit"},
+});
+
+// For roles that read no files.
+inline constexpr std::array kNoFileFacts = std::to_array<FilterLine>({
+  {BAILIFF_CALL(newfstatat), {}, Errno(ENOSYS), "dprintf asks for a block size, and has a default"},
+  {BAILIFF_CALL(fstat), {}, Errno(ENOSYS), "the same, as newer libcs ask"},
 });
 
 inline constexpr std::array kDangerous = std::to_array<FilterLine>({

@@ -15,7 +15,7 @@ constexpr std::array kOwn = std::to_array<FilterLine>({
 });
 // clang-format on
 
-constexpr auto kLines = Join(kOwn, kHelperBase, kDangerous);
+constexpr auto kLines = Join(kOwn, kNoFileFacts, kHelperBase, kDangerous);
 constexpr FilterTable kTable{kLines, kTrap, FixedProgram<kLines, kTrap>::kCode};
 
 }  // namespace

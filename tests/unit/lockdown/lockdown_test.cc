@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -78,6 +80,18 @@ TEST_P(LockedHelper, h05_ForbiddenCallInSignalHandlerStateStaysFinal) {
     syscall(SYS_getppid);
   });
   EXPECT_TRUE(ended.exited(kForbiddenCallExit));
+}
+
+TEST_P(LockedHelper, h05_LibraryCanStillSayWhatWentWrong) {
+  const Ended words = Try([] { dprintf(2, "%s %d\n", "words", 7); });
+  EXPECT_EQ(words.said, "words 7\n");
+  EXPECT_TRUE(words.exited(0));
+}
+
+TEST_P(LockedHelper, h05_AbortEndsTheProcess) {
+  const Ended ended = Try([] { abort(); });
+  EXPECT_FALSE(ended.exited(0));
+  EXPECT_TRUE(ended.exited(kForbiddenCallExit) || ended.killed(SIGSYS) || ended.killed(SIGABRT));
 }
 
 TEST_P(LockedHelper, h05_NewerCallsGiveEnosys) {
