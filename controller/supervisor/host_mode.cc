@@ -155,6 +155,9 @@ Result<HostMode> EnterHostMode(HostModeRequest request) {
   BAILIFF_TRY_ASSIGN(mode.ids, PlanHostIds());
   BAILIFF_TRY_ASSIGN(mode.programs, OpenPrograms());
   mode.cgroup_parent = std::move(request.cgroup_parent);
+  if (auto id = ipc::ReadFileAt(AT_FDCWD, "/etc/machine-id", 64); id.ok()) {
+    mode.machine_id = id->substr(0, id->find('\n'));
+  }
   const bool outside = mode.ids.root_started;
   ipc::Fd data;
   ipc::Fd exported;

@@ -43,6 +43,7 @@ struct HostMode {
       operands;  // the same directories as mounts of this namespace: what views are cloned from
   ipc::Fd export_directory;
   std::string cgroup_parent;
+  std::string machine_id;  // /etc/machine-id, empty where the host has none
 
   bool one_id() const { return ids.count == 0; }
   std::uint32_t slots() const { return one_id() ? 256 : ids.count / kIdsPerSlot; }
