@@ -16,7 +16,8 @@ namespace {
 std::vector<CgroupPlace> PlannedPlaces(const CgroupSubtree& subtree, const std::string& name) {
   std::vector<CgroupPlace> places;
   for (const auto& hierarchy : subtree.hierarchies()) {
-    places.push_back({hierarchy.controller, hierarchy.path + "/" + name + (subtree.version() == 2 ? "/cell" : ""), 0});
+    places.push_back({hierarchy.controller,
+                      hierarchy.path + "/" + name + (subtree.version() == 2 ? "/cell" : ""), 0});
   }
   return places;
 }
@@ -26,7 +27,24 @@ std::vector<CgroupPlace> PlannedPlaces(const CgroupSubtree& subtree, const std::
 std::uint64_t UnixMs() {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1000 + static_cast<std::uint64_t>(now.tv_nsec) / 1000000;
+  return static_cast<std::uint64_t>(now.tv_sec) * 1000 +
+         static_cast<std::uint64_t>(now.tv_nsec) / 1000000;
+}
+
+Result<policy::Digest> RequestDigestOf(const AttemptRow& row, const std::string& repository,
+                                       std::uint64_t generation) {
+  const auto parse = [&](const std::string& hex) { return policy::ParseDigest(hex); };
+  const auto context = parse(row.context_digest);
+  const auto environment = parse(row.environment_digest);
+  const auto recipe = parse(row.recipe_digest);
+  const auto revision = parse(row.revision);
+  const auto toolchain = parse(row.toolchain);
+  if (!context || !environment || !recipe || !revision || !toolchain) {
+    return Error{ErrorCode::kStoreCorrupt, row.id, "a digest of its row is malformed", 0, {}};
+  }
+  return policy::RequestDigest({row.id, row.change, static_cast<std::uint64_t>(row.change_version),
+                                *context, *environment, generation, row.kind, *recipe, repository,
+                                *revision, *toolchain});
 }
 
 AttemptOwner::AttemptOwner(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -39,7 +57,9 @@ AttemptOwner::~AttemptOwner() {
   state_->locks->ReleaseSlot(state_->slot);
 }
 
-Result<AttemptOwner> AttemptOwner::Prepare(HostMode& mode, OwnersLock& locks, const std::string& repository, std::string operator_json) {
+Result<AttemptOwner> AttemptOwner::Prepare(HostMode& mode, OwnersLock& locks,
+                                           const std::string& repository,
+                                           std::string operator_json) {
   auto state = std::make_unique<State>();
   state->mode = &mode;
   state->locks = &locks;
@@ -62,7 +82,8 @@ Result<ClaimInput> AttemptOwner::Claim(const AttemptRow& pending) {
     state.row = pending.row;
   }
   const std::uint64_t generation = static_cast<std::uint64_t>(pending.generation) + 1;
-  BAILIFF_TRY_ASSIGN(const policy::Digest label, RequestDigestOf(pending, state.repository, generation));
+  BAILIFF_TRY_ASSIGN(const policy::Digest label,
+                     RequestDigestOf(pending, state.repository, generation));
   Custody& custody = state.custody;
   custody = Custody{};
   custody.label = label.hex();
@@ -91,7 +112,8 @@ Result<ClaimInput> AttemptOwner::Claim(const AttemptRow& pending) {
   return claim;
 }
 
-Result<AttemptReport> AttemptOwner::Run(Store& store, const AttemptRow& running, int signals, const AttemptHooks& hooks) {
+Result<AttemptReport> AttemptOwner::Run(Store& store, const AttemptRow& running, int signals,
+                                        const AttemptHooks& hooks) {
   RunningAttempt attempt(*state_, store, running, signals, hooks);
   return attempt.Run();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One attempt of command/v1 on the native backend, from its claim to its record (design, section 3).
+// One attempt of command/v1 on the native backend, from its claim to its record (design, section
+// 3).
 #pragma once
 
 #include <functional>
@@ -24,36 +25,43 @@ struct AttemptProgress {
   std::uint64_t output_bytes = 0;
 };
 
-// What the caller wants to see while it runs. All optional; called on the one thread, must not block long.
+// What the caller wants to see while it runs. All optional; called on the one thread, must not
+// block long.
 struct AttemptHooks {
-  std::function<void(Stream, std::string_view)> output;     // bytes as kept, in order
-  std::function<void(const AttemptProgress&)> progress;     // about ten a second
-  std::function<void()> still_cleaning;                     // a second interruption while it must still clean up
-  std::function<void(std::string_view)> note;               // one line about what happens: a diagnosis of a helper
+  std::function<void(Stream, std::string_view)> output;  // bytes as kept, in order
+  std::function<void(const AttemptProgress&)> progress;  // about ten a second
+  std::function<void()> still_cleaning;  // a second interruption while it must still clean up
+  std::function<void(std::string_view)>
+      note;  // one line about what happens: a diagnosis of a helper
 };
 
 struct AttemptReport {
-  AttemptRow row;              // finished
+  AttemptRow row;  // finished
   policy::CommandRecord record;
   policy::Evidence evidence;
 };
 
-// Everything that must be held before an attempt may be claimed: its cgroup parent, ids of its own, the runtime's identity.
+// Everything that must be held before an attempt may be claimed: its cgroup parent, ids of its own,
+// the runtime's identity.
 class AttemptOwner {
  public:
-  // Errors of the host (kCgroupUnavailable, kIdSlots, …): nothing has been claimed, the attempt stays pending.
-  static Result<AttemptOwner> Prepare(HostMode& mode, OwnersLock& locks, const std::string& repository, std::string operator_json);
+  // Errors of the host (kCgroupUnavailable, kIdSlots, …): nothing has been claimed, the attempt
+  // stays pending.
+  static Result<AttemptOwner> Prepare(HostMode& mode, OwnersLock& locks,
+                                      const std::string& repository, std::string operator_json);
   AttemptOwner(AttemptOwner&&) noexcept;
   AttemptOwner& operator=(AttemptOwner&&) noexcept;
   ~AttemptOwner();
 
-  // Locks the owner's byte of the pending row and says what the claim records, first custody included (R11.01). May be called again
-  // for the same row. kOwnerAlive when the byte is taken.
+  // Locks the owner's byte of the pending row and says what the claim records, first custody
+  // included (R11.01). May be called again for the same row. kOwnerAlive when the byte is taken.
   Result<ClaimInput> Claim(const AttemptRow& pending);
 
-  // Runs a row this owner has just claimed. `signals`: a signalfd with SIGINT and SIGTERM, or -1. Every end of the command is a
-  // report; an error means that no record could be stored: the attempt is still running in the store, and recovery finishes it.
-  Result<AttemptReport> Run(Store& store, const AttemptRow& running, int signals, const AttemptHooks& hooks);
+  // Runs a row this owner has just claimed. `signals`: a signalfd with SIGINT and SIGTERM, or -1.
+  // Every end of the command is a report; an error means that no record could be stored: the
+  // attempt is still running in the store, and recovery finishes it.
+  Result<AttemptReport> Run(Store& store, const AttemptRow& running, int signals,
+                            const AttemptHooks& hooks);
 
   // For other jobs under the same slot of host ids (importing the source of a `run`).
   JobHost Jobs() const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// After the end: what the kernel still shows is read, what is left is killed and removed, and one record is stored.
+// After the end: what the kernel still shows is read, what is left is killed and removed, and one
+// record is stored.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>
@@ -22,7 +23,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kRemovalDeadline{5000};
 constexpr milliseconds kReapDeadline{5000};
 
-// Waits for the process behind a pidfd, bounded: an unkillable task must not hang the controller (c08).
+// Waits for the process behind a pidfd, bounded: an unkillable task must not hang the controller
+// (c08).
 std::optional<siginfo_t> WaitFor(int pidfd, milliseconds bound) {
   pollfd end{pidfd, POLLIN, 0};
   int ready = -1;
@@ -30,7 +32,10 @@ std::optional<siginfo_t> WaitFor(int pidfd, milliseconds bound) {
     ready = poll(&end, 1, static_cast<int>(bound.count()));
   } while (ready < 0 && errno == EINTR);
   siginfo_t info{};
-  if (ready != 1 || waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG | __WALL) != 0 || info.si_pid == 0) return std::nullopt;
+  if (ready != 1 ||
+      waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG | __WALL) != 0 ||
+      info.si_pid == 0)
+    return std::nullopt;
   return info;
 }
 
@@ -41,13 +46,17 @@ void RunningAttempt::Reap(Helper& helper) {
   const bool collector = &helper == &collector_;
   // Whoever still lives at this point has no more work.
   if (!helper.closed) KillHelper(helper);
-  auto info = WaitFor(helper.child->pidfd.get(), helper.closed && helper.end == policy::HelperEnd::kNotStarted ? milliseconds(1000) : kReapDeadline);
+  auto info =
+      WaitFor(helper.child->pidfd.get(),
+              helper.closed && helper.end == policy::HelperEnd::kNotStarted ? milliseconds(1000)
+                                                                            : kReapDeadline);
   if (!info) {
     KillHelper(helper);
     info = WaitFor(helper.child->pidfd.get(), kReapDeadline);
   }
   if (helper.child->diagnosis.valid()) ReadDiagnosis(helper);
-  if (!helper.diagnosis.empty()) Note(std::string(collector ? "collector: " : "warden: ") + helper.diagnosis);
+  if (!helper.diagnosis.empty())
+    Note(std::string(collector ? "collector: " : "warden: ") + helper.diagnosis);
   if (!info) {
     unreaped_ = true;
     if (helper.end == policy::HelperEnd::kNotStarted) helper.end = policy::HelperEnd::kDied;
@@ -55,7 +64,8 @@ void RunningAttempt::Reap(Helper& helper) {
   }
   proof_.push_back(collector ? "collector_reaped" : "warden_reaped");
   if (helper.end != policy::HelperEnd::kNotStarted) return;
-  const bool clean = info->si_code == CLD_EXITED && info->si_status == 0 && (collector ? helper.phase == Phase::kDone : ended_ || failed_step_);
+  const bool clean = info->si_code == CLD_EXITED && info->si_status == 0 &&
+                     (collector ? helper.phase == Phase::kDone : ended_ || failed_step_);
   helper.end = clean ? policy::HelperEnd::kClean : policy::HelperEnd::kDied;
 }
 
@@ -93,7 +103,8 @@ void RunningAttempt::CleanUp() {
       if (result.ok() || result.error().system_error != EBUSY || Clock::now() >= deadline) break;
       cgroup_->KillAll();
       if (candidate_.valid()) KillByPidfd(candidate_.get());
-      // rmdir has no event of its own on v1; the pid namespace is already gone, so this is a matter of microseconds.
+      // rmdir has no event of its own on v1; the pid namespace is already gone, so this is a matter
+      // of microseconds.
       const timespec pause{0, 1000000};
       nanosleep(&pause, nullptr);
     }
@@ -107,7 +118,8 @@ void RunningAttempt::CleanUp() {
   static_cast<void>(BAILIFF_FAULT(AfterRemoval));
   if (!snapshot_name_.empty()) {
     auto execution = ipc::OpenBeneath(owner_.mode->data.get(), "execution", O_RDONLY | O_DIRECTORY);
-    const auto gone = execution.ok() ? RemoveTree(execution->get(), snapshot_name_.c_str()) : Result<void>(execution.error());
+    const auto gone = execution.ok() ? RemoveTree(execution->get(), snapshot_name_.c_str())
+                                     : Result<void>(execution.error());
     if (gone.ok()) {
       proof_.push_back("snapshot_removed");
     } else {
@@ -143,13 +155,20 @@ policy::CommandRecord RunningAttempt::MakeRecord(const policy::Verdict& verdict)
   record.process = verdict.process;
   if (facts_.released) {
     const auto stream = [](const Captured& captured, const policy::StreamFacts& facts) {
-      return policy::StreamRecord{facts.seen, facts.retained, policy::Hash(captured.bytes), facts.eof};
+      return policy::StreamRecord{facts.seen, facts.retained, policy::Hash(captured.bytes),
+                                  facts.eof};
     };
-    record.streams = policy::Streams{stream(captured_[0], facts_.out), stream(captured_[1], facts_.err)};
+    record.streams =
+        policy::Streams{stream(captured_[0], facts_.out), stream(captured_[1], facts_.err)};
     const auto end = ended_at_.value_or(Clock::now());
-    record.usage.wall_us = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(end - *released_at_).count());
-    record.usage.user_us = usage_.user_us ? usage_.user_us : ended_ ? std::optional(ended_->user_us) : std::nullopt;
-    record.usage.system_us = usage_.system_us ? usage_.system_us : ended_ ? std::optional(ended_->system_us) : std::nullopt;
+    record.usage.wall_us = static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::microseconds>(end - *released_at_).count());
+    record.usage.user_us = usage_.user_us ? usage_.user_us
+                           : ended_       ? std::optional(ended_->user_us)
+                                          : std::nullopt;
+    record.usage.system_us = usage_.system_us ? usage_.system_us
+                             : ended_         ? std::optional(ended_->system_us)
+                                              : std::nullopt;
     record.usage.memory_peak_bytes = usage_.memory_peak;
     record.usage.pids_peak = usage_.pids_peak;
     record.usage.oom_kills = usage_.oom_kills;
@@ -161,7 +180,12 @@ policy::CommandRecord RunningAttempt::MakeRecord(const policy::Verdict& verdict)
   record.times.finished_unix_ms = UnixMs();
   record.times.suspended_ms = SuspendedMs();
   const Programs& programs = owner_.mode->programs;
-  record.writer = {kVersion, programs.controller.digest, programs.warden.digest, programs.collector.digest, programs.snapshotter.digest, owner_.host.boot_id};
+  record.writer = {kVersion,
+                   programs.controller.digest,
+                   programs.warden.digest,
+                   programs.collector.digest,
+                   programs.snapshotter.digest,
+                   owner_.host.boot_id};
   return record;
 }
 
@@ -170,9 +194,12 @@ std::uint64_t RunningAttempt::SuspendedMs() const {
   timespec monotonic{};
   clock_gettime(CLOCK_BOOTTIME, &boot);
   clock_gettime(CLOCK_MONOTONIC, &monotonic);
-  const std::int64_t offset = (boot.tv_sec - monotonic.tv_sec) * 1000000000LL + (boot.tv_nsec - monotonic.tv_nsec);
+  const std::int64_t offset =
+      (boot.tv_sec - monotonic.tv_sec) * 1000000000LL + (boot.tv_nsec - monotonic.tv_nsec);
   // The two reads are not at one instant: only what exceeds a millisecond is a suspend.
-  return offset - boottime_offset_ns_ > 1000000 ? static_cast<std::uint64_t>((offset - boottime_offset_ns_) / 1000000) : 0;
+  return offset - boottime_offset_ns_ > 1000000
+             ? static_cast<std::uint64_t>((offset - boottime_offset_ns_) / 1000000)
+             : 0;
 }
 
 Result<AttemptReport> RunningAttempt::Finish() {
@@ -188,10 +215,16 @@ Result<AttemptReport> RunningAttempt::Finish() {
   }
   if (fenced_) return std::move(*fenced_);
   if (!facts_.cleanup_confirmed) {
-    return Error{ErrorCode::kUnconfirmed, row_.id, "something of it may be left; it stays running at generation " + std::to_string(row_.generation), 0, {}};
+    return Error{ErrorCode::kUnconfirmed,
+                 row_.id,
+                 "something of it may be left; it stays running at generation " +
+                     std::to_string(row_.generation),
+                 0,
+                 {}};
   }
   const auto verdict = policy::Judge(facts_);
-  if (!verdict) return Error{ErrorCode::kUnconfirmed, row_.id, "its facts do not allow a verdict", 0, {}};
+  if (!verdict)
+    return Error{ErrorCode::kUnconfirmed, row_.id, "its facts do not allow a verdict", 0, {}};
   BAILIFF_TRY(HashPrograms(owner_.mode->programs));
   AttemptReport report;
   report.record = MakeRecord(*verdict);
@@ -212,7 +245,8 @@ void RunningAttempt::RemoveSpool() {
   // The bytes are in the store now; a spool that stays behind is swept by `gc` and read by nobody.
   const std::string base = "execution/output-" + row_.id + "-" + std::to_string(row_.generation);
   for (std::size_t i = 0; i < 2; ++i) {
-    if (captured_[i].spool.valid()) unlinkat(owner_.mode->data.get(), (base + (i == 0 ? ".stdout" : ".stderr")).c_str(), 0);
+    if (captured_[i].spool.valid())
+      unlinkat(owner_.mode->data.get(), (base + (i == 0 ? ".stdout" : ".stderr")).c_str(), 0);
   }
 }
 

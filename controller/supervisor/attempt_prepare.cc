@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Up to the release of the candidate. Nothing of it runs before every fact the recipe demands has been read back from the kernel.
+// Up to the release of the candidate. Nothing of it runs before every fact the recipe demands has
+// been read back from the kernel.
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <sched.h>
@@ -26,8 +27,11 @@ constexpr std::uint64_t kMinScratchInodes = 1024;
 constexpr std::uint64_t kMaxScratchInodes = 262144;
 constexpr std::uint64_t kPage = 4096;
 
-// Files of a scratch: one a page of it, within bounds; each costs the cell about 1 KiB of its memory (c04).
-std::uint64_t ScratchInodes(std::uint64_t bytes) { return std::clamp(bytes / kPage, kMinScratchInodes, kMaxScratchInodes); }
+// Files of a scratch: one a page of it, within bounds; each costs the cell about 1 KiB of its
+// memory (c04).
+std::uint64_t ScratchInodes(std::uint64_t bytes) {
+  return std::clamp(bytes / kPage, kMinScratchInodes, kMaxScratchInodes);
+}
 
 std::int64_t BoottimeOffset() {
   timespec boot{};
@@ -48,19 +52,28 @@ Result<void> RunningAttempt::Prepare() {
   boottime_offset_ns_ = BoottimeOffset();
   BAILIFF_TRY_ASSIGN(recipe_, policy::ParseStoredRecipe(row_.recipe));
   facts_.output_bound = recipe_.limits.max_output_bytes;
-  BAILIFF_TRY_ASSIGN(request_digest_, RequestDigestOf(row_, owner_.repository, static_cast<std::uint64_t>(row_.generation)));
+  BAILIFF_TRY_ASSIGN(request_digest_, RequestDigestOf(row_, owner_.repository,
+                                                      static_cast<std::uint64_t>(row_.generation)));
   const auto context = policy::ParseDigest(row_.context_digest);
   const auto revision = policy::ParseDigest(row_.revision);
-  if (!context || !revision) return Error{ErrorCode::kStoreCorrupt, row_.id, "a digest of its row is malformed", 0, {}};
-  subject_ = {owner_.repository, row_.change, static_cast<std::uint64_t>(row_.change_version), *context,
-              static_cast<std::uint64_t>(row_.context_generation), static_cast<std::uint64_t>(row_.policy_epoch), *revision};
+  if (!context || !revision)
+    return Error{ErrorCode::kStoreCorrupt, row_.id, "a digest of its row is malformed", 0, {}};
+  subject_ = {owner_.repository,
+              row_.change,
+              static_cast<std::uint64_t>(row_.change_version),
+              *context,
+              static_cast<std::uint64_t>(row_.context_generation),
+              static_cast<std::uint64_t>(row_.policy_epoch),
+              *revision};
 
   auto runtime = ReadRuntimeIdentity(owner_.subtree.version(), policy::LandlockAbi());
   if (!runtime.ok()) return std::move(runtime).error();
   runtime_ = std::move(*runtime);
 
   auto image = store_.FindImage(recipe_.image);
-  auto root = image.ok() ? ipc::OpenBeneath(owner_.mode->data.get(), ("images/" + recipe_.image.substr(7) + "/root").c_str(), O_PATH | O_DIRECTORY)
+  auto root = image.ok() ? ipc::OpenBeneath(owner_.mode->data.get(),
+                                            ("images/" + recipe_.image.substr(7) + "/root").c_str(),
+                                            O_PATH | O_DIRECTORY)
                          : Result<ipc::Fd>(image.error());
   if (!root.ok()) {
     Refuse(policy::Reason::kImageUnavailable, root.error());
@@ -76,10 +89,14 @@ Result<void> RunningAttempt::Prepare() {
   }
   BAILIFF_TRY(MakeSnapshotDirectory());
 
-  auto cgroup = AttemptCgroup::Make(owner_.subtree, row_.id + "." + std::to_string(row_.generation),
-                                    {recipe_.limits.memory_bytes, recipe_.limits.pids, recipe_.limits.cpu_millis}, owner_.ids.helper);
+  auto cgroup = AttemptCgroup::Make(
+      owner_.subtree, row_.id + "." + std::to_string(row_.generation),
+      {recipe_.limits.memory_bytes, recipe_.limits.pids, recipe_.limits.cpu_millis},
+      owner_.ids.helper);
   if (!cgroup.ok()) {
-    Refuse(cgroup.error().code == ErrorCode::kLimitNotEnforceable ? policy::Reason::kLimitNotEnforceable : policy::Reason::kRuntimeUnavailable,
+    Refuse(cgroup.error().code == ErrorCode::kLimitNotEnforceable
+               ? policy::Reason::kLimitNotEnforceable
+               : policy::Reason::kRuntimeUnavailable,
            cgroup.error());
     return {};
   }
@@ -103,7 +120,9 @@ Result<void> RunningAttempt::PrepareSource() {
     return facts_.stopped_by != policy::StoppedBy::kNothing;
   };
   BAILIFF_TRY(EnsureTree(MakeJobHost(*owner_.mode, owner_.slot), *tree, hooks));
-  BAILIFF_TRY_ASSIGN(tree_directory_, ipc::OpenBeneath(owner_.mode->data.get(), ("trees/" + tree->hex()).c_str(), O_PATH | O_DIRECTORY));
+  BAILIFF_TRY_ASSIGN(tree_directory_,
+                     ipc::OpenBeneath(owner_.mode->data.get(), ("trees/" + tree->hex()).c_str(),
+                                      O_PATH | O_DIRECTORY));
   tree_ = *tree;
   facts_.source = policy::Check::kMatched;
   return {};
@@ -111,10 +130,15 @@ Result<void> RunningAttempt::PrepareSource() {
 
 Result<void> RunningAttempt::MakeSnapshotDirectory() {
   snapshot_name_ = "snapshot-" + row_.id + "-" + std::to_string(row_.generation);
-  BAILIFF_TRY_ASSIGN(const ipc::Fd execution, ipc::OpenBeneath(owner_.mode->data.get(), "execution", O_RDONLY | O_DIRECTORY));
-  if (const int error = BAILIFF_FAULT(SnapshotDirectory)) return SystemError("mkdirat", snapshot_name_, error);
-  BAILIFF_TRY_ASSIGN(const ipc::Fd snapshot, MakeDirectory(execution.get(), snapshot_name_.c_str()));
-  BAILIFF_TRY_ASSIGN(const ipc::Fd marker, ipc::OpenAt(snapshot.get(), "marker", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0400));
+  BAILIFF_TRY_ASSIGN(const ipc::Fd execution, ipc::OpenBeneath(owner_.mode->data.get(), "execution",
+                                                               O_RDONLY | O_DIRECTORY));
+  if (const int error = BAILIFF_FAULT(SnapshotDirectory))
+    return SystemError("mkdirat", snapshot_name_, error);
+  BAILIFF_TRY_ASSIGN(const ipc::Fd snapshot,
+                     MakeDirectory(execution.get(), snapshot_name_.c_str()));
+  BAILIFF_TRY_ASSIGN(
+      const ipc::Fd marker,
+      ipc::OpenAt(snapshot.get(), "marker", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0400));
   return ipc::WriteAll(marker.get(), owner_.custody.nonce + "\n", "marker");
 }
 
@@ -124,7 +148,8 @@ Result<void> RunningAttempt::StartCollector() {
   ipc::SpawnRequest request;
   request.name = "bailiff-collector";
   request.executable = owner_.mode->programs.collector.file.get();
-  request.namespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+  request.namespaces =
+      CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
   request.uid_map = owner_.mode->Map(owner_.ids.helper);
   request.gid_map = request.uid_map;
   request.clear_groups = !owner_.mode->one_id();
@@ -137,18 +162,22 @@ Result<void> RunningAttempt::StartCollector() {
 }
 
 Result<void> RunningAttempt::StartWarden() {
-  BAILIFF_TRY_ASSIGN(const ipc::Fd image, policy::CloneTree(image_directory_.get(), policy::MountUse::kCellRoot));
-  BAILIFF_TRY_ASSIGN(const ipc::Fd source, policy::CloneTree(tree_directory_.get(), policy::MountUse::kCellSource));
+  BAILIFF_TRY_ASSIGN(const ipc::Fd image,
+                     policy::CloneTree(image_directory_.get(), policy::MountUse::kCellRoot));
+  BAILIFF_TRY_ASSIGN(const ipc::Fd source,
+                     policy::CloneTree(tree_directory_.get(), policy::MountUse::kCellSource));
   ipc::SpawnRequest request;
   request.name = "bailiff-warden";
   request.executable = owner_.mode->programs.warden.file.get();
-  request.namespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
+  request.namespaces =
+      CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
   request.uid_map = owner_.mode->Map(owner_.ids.helper, owner_.ids.candidate);
   request.gid_map = request.uid_map;
   request.clear_groups = !owner_.mode->one_id();
   request.cgroup = cgroup_->warden_directory();
   request.descriptors = {image.get(), source.get(), out_.write.get(), err_.write.get()};
-  for (const int descriptor : cgroup_->cell_descriptors()) request.descriptors.push_back(descriptor);
+  for (const int descriptor : cgroup_->cell_descriptors())
+    request.descriptors.push_back(descriptor);
   BAILIFF_TRY_ASSIGN(warden_.child, ipc::Spawn(request));
   out_.write.reset();
   err_.write.reset();
@@ -164,16 +193,22 @@ Result<void> RunningAttempt::StartWarden() {
   order.set_executable(recipe_.executable);
   order.add_argv(recipe_.executable);
   for (const std::string& argument : recipe_.arguments) order.add_argv(argument);
-  for (const std::string& entry : policy::EnvironmentStrings(policy::EffectiveEnvironment(recipe_.environment))) order.add_environment(entry);
+  for (const std::string& entry :
+       policy::EnvironmentStrings(policy::EffectiveEnvironment(recipe_.environment)))
+    order.add_environment(entry);
   return ipc::SendMessage(warden_.child->channel.get(), message);
 }
 
-// The warden says the cell is complete. What it says is not used: the candidate is whoever the kernel has in the cell's cgroup, and
-// every fact about it is read here.
+// The warden says the cell is complete. What it says is not used: the candidate is whoever the
+// kernel has in the cell's cgroup, and every fact about it is read here.
 Result<void> RunningAttempt::Release() {
   BAILIFF_TRY_ASSIGN(const std::vector<pid_t> members, cgroup_->CellProcesses());
   if (members.size() != 1) {
-    return Error{ErrorCode::kHelperNotLocked, "cell", std::to_string(members.size()) + " processes where one was to be", 0, {}};
+    return Error{ErrorCode::kHelperNotLocked,
+                 "cell",
+                 std::to_string(members.size()) + " processes where one was to be",
+                 0,
+                 {}};
   }
   const pid_t pid = members.front();
   candidate_ = ipc::Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
@@ -189,14 +224,27 @@ Result<void> RunningAttempt::Release() {
   BAILIFF_TRY_ASSIGN(readback_, cgroup_->ReadLimits());
   BAILIFF_TRY_ASSIGN(std::vector<policy::Readback> cell, ReadCell(pid, expectation));
   BAILIFF_TRY_ASSIGN(const ProcessStatus status, ReadStatus(pid));
-  readback_.push_back({"parent", "warden", status.Get("PPid") == std::to_string(warden_.child->pid) ? "warden" : "other", {}});
-  readback_.push_back({"cgroup.membership", "every hierarchy", cgroup_->OwnsProcess(pid) ? "every hierarchy" : "not in one", {}});
-  readback_.insert(readback_.end(), std::make_move_iterator(cell.begin()), std::make_move_iterator(cell.end()));
+  readback_.push_back(
+      {"parent",
+       "warden",
+       status.Get("PPid") == std::to_string(warden_.child->pid) ? "warden" : "other",
+       {}});
+  readback_.push_back({"cgroup.membership",
+                       "every hierarchy",
+                       cgroup_->OwnsProcess(pid) ? "every hierarchy" : "not in one",
+                       {}});
+  readback_.insert(readback_.end(), std::make_move_iterator(cell.begin()),
+                   std::make_move_iterator(cell.end()));
   facts_.readback_before = policy::CheckBefore(readback_);
   if (facts_.readback_before != policy::Check::kMatched) {
     for (const policy::Readback& row : readback_) {
       if (row.before != row.required) {
-        return Error{ErrorCode::kHelperNotLocked, row.name, "is " + row.before.value_or("absent") + " where " + row.required + " was asked for", 0, {}};
+        return Error{
+            ErrorCode::kHelperNotLocked,
+            row.name,
+            "is " + row.before.value_or("absent") + " where " + row.required + " was asked for",
+            0,
+            {}};
       }
     }
   }
@@ -206,7 +254,8 @@ Result<void> RunningAttempt::Release() {
   owner_.custody.cgroups = cgroup_->places();
   owner_.custody.created = true;
   BAILIFF_TRY_ASSIGN(const std::string custody, EncodeCustody(owner_.custody));
-  if (const int error = BAILIFF_FAULT(BeforeRelease)) return SystemError("release", "candidate", error);
+  if (const int error = BAILIFF_FAULT(BeforeRelease))
+    return SystemError("release", "candidate", error);
   BAILIFF_TRY(store_.PersistCustody(row_.id, row_.generation, custody));
 
   wire::ToWarden message;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of a running attempt share: attempt.cc (before the claim), attempt_prepare.cc (up to release), attempt_watch.cc (the
-// loop), attempt_finish.cc (cleanup and record).
+// What the parts of a running attempt share: attempt.cc (before the claim), attempt_prepare.cc (up
+// to release), attempt_watch.cc (the loop), attempt_finish.cc (cleanup and record).
 #pragma once
 
 #include <chrono>
@@ -38,25 +38,27 @@ struct Helper {
   std::optional<ipc::Child> child;
   Phase phase = Phase::kStart;
   ipc::FrameReader reader;
-  std::string diagnosis;            // at most kMaxDiagnosis bytes
-  bool closed = false;              // its channel has closed
+  std::string diagnosis;  // at most kMaxDiagnosis bytes
+  bool closed = false;    // its channel has closed
   policy::HelperEnd end = policy::HelperEnd::kNotStarted;
 };
 
 struct Captured {
-  std::string bytes;                // retained
+  std::string bytes;  // retained
   std::optional<StreamEndValue> end;
   ipc::Fd spool;
 };
 
 class RunningAttempt {
  public:
-  RunningAttempt(AttemptOwner::State& owner, Store& store, const AttemptRow& row, int signals, const AttemptHooks& hooks)
+  RunningAttempt(AttemptOwner::State& owner, Store& store, const AttemptRow& row, int signals,
+                 const AttemptHooks& hooks)
       : owner_(owner), store_(store), row_(row), signals_(signals), hooks_(hooks) {}
   Result<AttemptReport> Run();
 
  private:
-  // attempt_prepare.cc: sets `facts_.refused` and friends for what ends the attempt; an error only where nothing can be recorded.
+  // attempt_prepare.cc: sets `facts_.refused` and friends for what ends the attempt; an error only
+  // where nothing can be recorded.
   Result<void> Prepare();
   Result<void> PrepareSource();
   Result<void> MakeSnapshotDirectory();
@@ -119,13 +121,13 @@ class RunningAttempt {
   ipc::Pipe out_;
   ipc::Pipe err_;
   Captured captured_[2];
-  ipc::Fd candidate_;               // pidfd, once identified
+  ipc::Fd candidate_;  // pidfd, once identified
   std::optional<policy::CellStep> failed_step_;
   std::optional<EndedValue> ended_;
   CgroupUsage usage_;
   bool built_ = false;
-  bool unreaped_ = false;           // a helper that did not end in time
-  std::optional<Error> fenced_;     // recovery took the attempt over: nothing may be stored by us
+  bool unreaped_ = false;        // a helper that did not end in time
+  std::optional<Error> fenced_;  // recovery took the attempt over: nothing may be stored by us
   unsigned interruptions_ = 0;
   Clock::time_point begin_ = Clock::now();
   std::int64_t boottime_offset_ns_ = 0;
@@ -141,6 +143,7 @@ class RunningAttempt {
 std::uint64_t UnixMs();
 
 // D("agentscm.execution-request.v1", …) of a row at a generation (R2.06, R2.07).
-Result<policy::Digest> RequestDigestOf(const AttemptRow& row, const std::string& repository, std::uint64_t generation);
+Result<policy::Digest> RequestDigestOf(const AttemptRow& row, const std::string& repository,
+                                       std::uint64_t generation);
 
 }  // namespace bailiff::controller

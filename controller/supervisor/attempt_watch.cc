@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop of a running attempt: one thread, one poll. Every wait has a deadline of the controller's own monotonic clock.
+// The loop of a running attempt: one thread, one poll. Every wait has a deadline of the
+// controller's own monotonic clock.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -21,9 +22,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kSetUpDeadline{20000};    // from spawn to release; a slow machine building a cell takes tens of ms
-constexpr milliseconds kKillDeadline{2000};      // from SIGKILL to the warden's word, before the warden goes too
-constexpr milliseconds kDrainDeadline{5000};     // from the warden's end to both ends of streams
+constexpr milliseconds kSetUpDeadline{
+    20000};  // from spawn to release; a slow machine building a cell takes tens of ms
+constexpr milliseconds kKillDeadline{
+    2000};  // from SIGKILL to the warden's word, before the warden goes too
+constexpr milliseconds kDrainDeadline{5000};  // from the warden's end to both ends of streams
 constexpr milliseconds kProgressEvery{100};
 
 int Left(Clock::time_point now, Clock::time_point deadline) {
@@ -42,7 +45,8 @@ void RunningAttempt::KillCandidate() {
   if (candidate_.valid() && facts_.released) {
     KillByPidfd(candidate_.get());  // pid 1 of its namespace: the kernel ends every process in it
   } else {
-    KillHelper(warden_);  // nothing of the candidate ran, or its process is not known: end the outer namespace
+    KillHelper(warden_);  // nothing of the candidate ran, or its process is not known: end the
+                          // outer namespace
   }
 }
 
@@ -60,7 +64,8 @@ void RunningAttempt::Latch(policy::StoppedBy by) {
 
 void RunningAttempt::Violation(Helper& helper, const Error& cause) {
   helper.end = policy::HelperEnd::kViolation;
-  Note(std::string(&helper == &collector_ ? "collector: " : "warden: ") + cause.subject + ": " + cause.why);
+  Note(std::string(&helper == &collector_ ? "collector: " : "warden: ") + cause.subject + ": " +
+       cause.why);
   KillHelper(helper);
   if (!ended_) KillCandidate();
 }
@@ -74,10 +79,13 @@ int RunningAttempt::Timeout() const {
   const auto now = Clock::now();
   int timeout = 60000;
   if (!facts_.released) timeout = std::min(timeout, Left(now, begin_ + kSetUpDeadline));
-  if (released_at_ && !ended_) timeout = std::min(timeout, Left(now, *released_at_ + milliseconds(recipe_.limits.timeout_ms)));
-  if (killed_at_ && !warden_.closed) timeout = std::min(timeout, Left(now, *killed_at_ + kKillDeadline));
+  if (released_at_ && !ended_)
+    timeout = std::min(timeout, Left(now, *released_at_ + milliseconds(recipe_.limits.timeout_ms)));
+  if (killed_at_ && !warden_.closed)
+    timeout = std::min(timeout, Left(now, *killed_at_ + kKillDeadline));
   if (warden_gone_at_) timeout = std::min(timeout, Left(now, *warden_gone_at_ + kDrainDeadline));
-  if (hooks_.progress && released_at_ && !ended_) timeout = std::min(timeout, Left(now, next_progress_));
+  if (hooks_.progress && released_at_ && !ended_)
+    timeout = std::min(timeout, Left(now, next_progress_));
   return timeout;
 }
 
@@ -89,7 +97,8 @@ void RunningAttempt::CheckDeadlines() {
     KillCandidate();
     KillHelper(collector_);
   }
-  if (released_at_ && !ended_ && !killed_at_ && now >= *released_at_ + milliseconds(recipe_.limits.timeout_ms)) {
+  if (released_at_ && !ended_ && !killed_at_ &&
+      now >= *released_at_ + milliseconds(recipe_.limits.timeout_ms)) {
     Latch(policy::StoppedBy::kWallClock);
   }
   if (killed_at_ && !warden_.closed && now >= *killed_at_ + kKillDeadline) {
@@ -110,7 +119,8 @@ void RunningAttempt::CheckDeadlines() {
 void RunningAttempt::ReportProgress() {
   next_progress_ = Clock::now() + kProgressEvery;
   AttemptProgress progress;
-  progress.elapsed_ms = static_cast<std::uint64_t>(std::chrono::duration_cast<milliseconds>(Clock::now() - *released_at_).count());
+  progress.elapsed_ms = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<milliseconds>(Clock::now() - *released_at_).count());
   progress.usage = cgroup_->ReadUsage();
   progress.output_bytes = captured_[0].bytes.size() + captured_[1].bytes.size();
   hooks_.progress(progress);
@@ -132,7 +142,8 @@ void RunningAttempt::ReadDiagnosis(Helper& helper) {
   std::array<char, 1024> buffer;
   ssize_t got = 0;
   while ((got = read(helper.child->diagnosis.get(), buffer.data(), buffer.size())) > 0) {
-    const std::size_t room = ipc::kMaxDiagnosis - std::min(ipc::kMaxDiagnosis, helper.diagnosis.size());
+    const std::size_t room =
+        ipc::kMaxDiagnosis - std::min(ipc::kMaxDiagnosis, helper.diagnosis.size());
     helper.diagnosis.append(buffer.data(), std::min(room, static_cast<std::size_t>(got)));
   }
   if (got == 0) helper.child->diagnosis.reset();
@@ -141,8 +152,11 @@ void RunningAttempt::ReadDiagnosis(Helper& helper) {
 void RunningAttempt::OnOutput(OutputValue value) {
   Captured& captured = captured_[static_cast<std::size_t>(value.stream)];
   const std::uint64_t kept = captured_[0].bytes.size() + captured_[1].bytes.size();
-  if (captured.end || value.offset != captured.bytes.size() || kept + value.data.size() > facts_.output_bound) {
-    return Violation(collector_, {ErrorCode::kRoute, "Output", "does not continue its stream within the bound", 0, {}});
+  if (captured.end || value.offset != captured.bytes.size() ||
+      kept + value.data.size() > facts_.output_bound) {
+    return Violation(
+        collector_,
+        {ErrorCode::kRoute, "Output", "does not continue its stream within the bound", 0, {}});
   }
   captured.bytes += value.data;
   if (hooks_.output) hooks_.output(value.stream, value.data);
@@ -150,8 +164,10 @@ void RunningAttempt::OnOutput(OutputValue value) {
   Result<void> spooled;
   if (const int error = BAILIFF_FAULT(SpoolWrite)) spooled = SystemError("write", "output", error);
   if (spooled.ok() && !captured.spool.valid()) {
-    const std::string name = "execution/output-" + row_.id + "-" + std::to_string(row_.generation) + (value.stream == Stream::kOut ? ".stdout" : ".stderr");
-    auto spool = ipc::OpenBeneath(owner_.mode->data.get(), name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
+    const std::string name = "execution/output-" + row_.id + "-" + std::to_string(row_.generation) +
+                             (value.stream == Stream::kOut ? ".stdout" : ".stderr");
+    auto spool = ipc::OpenBeneath(owner_.mode->data.get(), name.c_str(),
+                                  O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
     if (spool.ok()) {
       captured.spool = std::move(*spool);
     } else {
@@ -168,14 +184,17 @@ void RunningAttempt::OnOutput(OutputValue value) {
 
 void RunningAttempt::OnStreamEnd(const StreamEndValue& value) {
   Captured& captured = captured_[static_cast<std::size_t>(value.stream)];
-  if (captured.end || value.seen < captured.bytes.size() || (value.eof && value.seen != captured.bytes.size())) {
-    return Violation(collector_, {ErrorCode::kRoute, "StreamEnd", "does not end its stream", 0, {}});
+  if (captured.end || value.seen < captured.bytes.size() ||
+      (value.eof && value.seen != captured.bytes.size())) {
+    return Violation(collector_,
+                     {ErrorCode::kRoute, "StreamEnd", "does not end its stream", 0, {}});
   }
   captured.end = value;
   if (!captured_[0].end || !captured_[1].end) return;
   collector_.phase = Phase::kDone;
   const bool both = captured_[0].end->eof && captured_[1].end->eof;
-  if (!both && captured_[0].end->seen + captured_[1].end->seen > facts_.output_bound) Latch(policy::StoppedBy::kOutputLimit);
+  if (!both && captured_[0].end->seen + captured_[1].end->seen > facts_.output_bound)
+    Latch(policy::StoppedBy::kOutputLimit);
 }
 
 void RunningAttempt::OnCollector(wire::FromCollector& message) {
@@ -191,12 +210,14 @@ void RunningAttempt::OnCollector(wire::FromCollector& message) {
       expectation.descriptors.push_back({ipc::kFirstJobFd + 1, "pipe:"});
       expectation.limits = HelperLimits(RLIM_INFINITY - 1);
       expectation.own_groups = !owner_.mode->one_id();
-      if (const auto verified = VerifyHelper(collector_.child->pid, expectation); !verified.ok()) return Violation(collector_, verified.error());
+      if (const auto verified = VerifyHelper(collector_.child->pid, expectation); !verified.ok())
+        return Violation(collector_, verified.error());
       wire::ToCollector go;
       go.mutable_go()->set_kind(1);
       go.mutable_go()->set_retained_bound(facts_.output_bound);
       // A peer that is gone shows as a closed channel; there is nothing else to do about it here.
-      if (ipc::SendMessage(collector_.child->channel.get(), go).ok()) collector_.phase = Phase::kWorking;
+      if (ipc::SendMessage(collector_.child->channel.get(), go).ok())
+        collector_.phase = Phase::kWorking;
       return;
     }
     case wire::FromCollector::kOutput: {
@@ -209,7 +230,8 @@ void RunningAttempt::OnCollector(wire::FromCollector& message) {
       if (!value.ok()) return Violation(collector_, value.error());
       return OnStreamEnd(*value);
     }
-    case wire::FromCollector::BODY_NOT_SET: return;
+    case wire::FromCollector::BODY_NOT_SET:
+      return;
   }
 }
 
@@ -230,7 +252,8 @@ void RunningAttempt::OnWarden(wire::FromWarden& message) {
       if (!failed.ok()) return Violation(warden_, failed.error());
       failed_step_ = failed->step;
       if (!ended_at_) ended_at_ = Clock::now();
-      const policy::CellStepInfo* step = policy::FindCellStep(static_cast<std::uint32_t>(failed->step));
+      const policy::CellStepInfo* step =
+          policy::FindCellStep(static_cast<std::uint32_t>(failed->step));
       if (failed->step == policy::CellStep::kExecute) facts_.exec_errno = failed->error;
       if (facts_.stopped_by == policy::StoppedBy::kNothing) {
         Refuse(policy::ParseReason(step->reason).value_or(policy::Reason::kRuntimeUnavailable),
@@ -249,13 +272,16 @@ void RunningAttempt::OnWarden(wire::FromWarden& message) {
       if (candidate_.valid()) facts_.pidfd_status = PidfdExitStatus(candidate_.get());
       return;
     }
-    case wire::FromWarden::BODY_NOT_SET: return;
+    case wire::FromWarden::BODY_NOT_SET:
+      return;
   }
 }
 
-// One frame a turn, so that a flood of output never delays the warden's word, a signal or a deadline.
+// One frame a turn, so that a flood of output never delays the warden's word, a signal or a
+// deadline.
 void RunningAttempt::ReadCollector() {
-  auto frame = collector_.reader.Receive(collector_.child->channel.get(), ipc::FrameReader::Wait::kPoll);
+  auto frame =
+      collector_.reader.Receive(collector_.child->channel.get(), ipc::FrameReader::Wait::kPoll);
   if (!frame.ok()) {
     Violation(collector_, frame.error());
     collector_.closed = true;
@@ -263,7 +289,9 @@ void RunningAttempt::ReadCollector() {
   }
   if (collector_.reader.closed()) {
     collector_.closed = true;
-    if (collector_.phase != Phase::kDone && !ended_ && facts_.stopped_by == policy::StoppedBy::kNothing && !facts_.refused) KillCandidate();
+    if (collector_.phase != Phase::kDone && !ended_ &&
+        facts_.stopped_by == policy::StoppedBy::kNothing && !facts_.refused)
+      KillCandidate();
     return;
   }
   if (!frame->has_value()) return;
@@ -295,7 +323,8 @@ void RunningAttempt::ReadWarden() {
   }
   if (warden_.closed && !warden_gone_at_) {
     warden_gone_at_ = Clock::now();
-    // Without a released candidate nobody will ever write to the pipes; the collector would see their end by itself.
+    // Without a released candidate nobody will ever write to the pipes; the collector would see
+    // their end by itself.
     if (!facts_.released) KillHelper(collector_);
   }
 }
@@ -312,7 +341,8 @@ void RunningAttempt::Watch() {
     add(signals_);
     add(collector_.child && !collector_.closed ? collector_.child->channel.get() : -1);
     add(warden_.child && !warden_.closed ? warden_.child->channel.get() : -1);
-    add(collector_.child && collector_.child->diagnosis.valid() ? collector_.child->diagnosis.get() : -1);
+    add(collector_.child && collector_.child->diagnosis.valid() ? collector_.child->diagnosis.get()
+                                                                : -1);
     add(warden_.child && warden_.child->diagnosis.valid() ? warden_.child->diagnosis.get() : -1);
     if (poll(polls.data(), count, Timeout()) < 0 && errno != EINTR) {
       facts_.backstop = true;
@@ -328,11 +358,14 @@ void RunningAttempt::Watch() {
     if (polls[4].revents != 0) ReadDiagnosis(warden_);
     if (!built_ || facts_.released || collector_.phase != Phase::kWorking || killed_at_) continue;
     if (auto released = Release(); !released.ok()) {
-      if (released.error().code == ErrorCode::kAttemptConflict || released.error().code == ErrorCode::kAttemptFinished) {
+      if (released.error().code == ErrorCode::kAttemptConflict ||
+          released.error().code == ErrorCode::kAttemptFinished) {
         fenced_ = std::move(released).error();
       } else if (!facts_.released) {
         const bool configuration = facts_.readback_before == policy::Check::kMismatched;
-        Refuse(configuration ? policy::Reason::kConfigurationRejected : policy::Reason::kRuntimeUnavailable, released.error());
+        Refuse(configuration ? policy::Reason::kConfigurationRejected
+                             : policy::Reason::kRuntimeUnavailable,
+               released.error());
       }
       KillCandidate();
       KillHelper(collector_);

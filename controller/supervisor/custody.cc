@@ -44,7 +44,9 @@ class Reader {
     ok_ = ok_ && number != nullptr && *number >= 0;
     return number == nullptr ? 0 : static_cast<std::uint64_t>(*number);
   }
-  bool Complete() const { return ok_ && value_.object() != nullptr && value_.object()->size() == read_; }
+  bool Complete() const {
+    return ok_ && value_.object() != nullptr && value_.object()->size() == read_;
+  }
 
  private:
   const Value& value_;
@@ -54,7 +56,8 @@ class Reader {
 
 std::optional<ProcessIdentity> ReadProcess(const Value& value, bool& ok) {
   Reader reader(value);
-  const ProcessIdentity process{static_cast<pid_t>(reader.Number("pid")), reader.Number("start_ticks")};
+  const ProcessIdentity process{static_cast<pid_t>(reader.Number("pid")),
+                                reader.Number("start_ticks")};
   ok = ok && reader.Complete();
   return process;
 }
@@ -96,10 +99,16 @@ Value CustodyValue(const Custody& custody) {
   return value;
 }
 
-Result<std::string> EncodeCustody(const Custody& custody) { return policy::Canonical(CustodyValue(custody)); }
+Result<std::string> EncodeCustody(const Custody& custody) {
+  return policy::Canonical(CustodyValue(custody));
+}
 
 Result<Custody> ParseCustody(const std::string& json) {
-  const Error malformed{ErrorCode::kCustodyMalformed, "custody", "it is not a custody document of this version", 0, {}};
+  const Error malformed{ErrorCode::kCustodyMalformed,
+                        "custody",
+                        "it is not a custody document of this version",
+                        0,
+                        {}};
   auto value = policy::ParseCanonical(json);
   if (!value.ok() || value->object() == nullptr) return malformed;
   Reader reader(*value);
@@ -126,11 +135,14 @@ Result<Custody> ParseCustody(const std::string& json) {
   if (cgroups == nullptr || cgroups->array() == nullptr) return malformed;
   for (const Value& item : *cgroups->array()) {
     Reader inner(item);
-    custody.cgroups.push_back({inner.Text("controller"), inner.Text("path"), inner.Number("inode")});
+    custody.cgroups.push_back(
+        {inner.Text("controller"), inner.Text("path"), inner.Number("inode")});
     ok = ok && inner.Complete();
   }
-  if (const Value* warden = reader.Find("warden"); warden != nullptr) custody.warden = ReadProcess(*warden, ok);
-  if (const Value* candidate = reader.Find("candidate"); candidate != nullptr) custody.candidate = ReadProcess(*candidate, ok);
+  if (const Value* warden = reader.Find("warden"); warden != nullptr)
+    custody.warden = ReadProcess(*warden, ok);
+  if (const Value* candidate = reader.Find("candidate"); candidate != nullptr)
+    custody.candidate = ReadProcess(*candidate, ok);
   if (!ok || !reader.Complete()) return malformed;
   return custody;
 }
@@ -138,7 +150,8 @@ Result<Custody> ParseCustody(const std::string& json) {
 Result<HostInstance> ReadHostInstance(const HostMode& mode) {
   HostInstance instance;
   instance.machine_id = mode.machine_id;
-  BAILIFF_TRY_ASSIGN(instance.boot_id, ipc::ReadFileAt(AT_FDCWD, "/proc/sys/kernel/random/boot_id", 64));
+  BAILIFF_TRY_ASSIGN(instance.boot_id,
+                     ipc::ReadFileAt(AT_FDCWD, "/proc/sys/kernel/random/boot_id", 64));
   while (!instance.boot_id.empty() && instance.boot_id.back() == '\n') instance.boot_id.pop_back();
   BAILIFF_TRY_ASSIGN(instance.pid_namespace, NamespaceInode("/proc/self/ns/pid"));
   BAILIFF_TRY_ASSIGN(instance.cgroup_namespace, NamespaceInode("/proc/self/ns/cgroup"));
@@ -147,7 +160,8 @@ Result<HostInstance> ReadHostInstance(const HostMode& mode) {
 
 Result<std::string> MakeNonce() {
   std::array<char, 16> bytes;
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return SystemError("getrandom", "nonce");
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    return SystemError("getrandom", "nonce");
   return policy::Hex({bytes.data(), bytes.size()});
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Custody: what must be destroyed, whoever finds it (design, section 3; contracts, section 2; R11.01–R11.03). Written before anything
-// exists to destroy and again when identities are known.
+// Custody: what must be destroyed, whoever finds it (design, section 3; contracts, section 2;
+// R11.01–R11.03). Written before anything exists to destroy and again when identities are known.
 #pragma once
 
 #include <sys/types.h>

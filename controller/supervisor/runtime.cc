@@ -34,13 +34,17 @@ Result<RuntimeIdentity> ReadRuntimeIdentity(int cgroup_version, std::uint32_t la
 policy::Digest ProfileDigest(int cgroup_version) {
   std::string text = "cgroup v" + std::to_string(cgroup_version) + "\n";
   for (const policy::CellMount& mount : policy::kCellMounts) {
-    text += std::string(mount.point) + ' ' + std::string(mount.type) + ' ' + std::string(mount.root) + ' ' + std::to_string(mount.flags) + ' ' +
+    text += std::string(mount.point) + ' ' + std::string(mount.type) + ' ' +
+            std::string(mount.root) + ' ' + std::to_string(mount.flags) + ' ' +
             std::to_string(static_cast<int>(mount.when)) + '\n';
   }
-  for (const policy::CellLimit& limit : policy::kCellLimits) text += std::string(limit.name) + ' ' + std::to_string(limit.value) + '\n';
+  for (const policy::CellLimit& limit : policy::kCellLimits)
+    text += std::string(limit.name) + ' ' + std::to_string(limit.value) + '\n';
   for (const char* bound : policy::kCellNamespaceBounds) text += std::string(bound) + " 0\n";
-  for (const auto& [name, value] : policy::EffectiveEnvironment({})) text += name + '=' + value + '\n';
-  text += "id " + std::to_string(policy::kCellId) + "\nfilter " + policy::FilterDigest(policy::Role::kCandidate).hex() + '\n';
+  for (const auto& [name, value] : policy::EffectiveEnvironment({}))
+    text += name + '=' + value + '\n';
+  text += "id " + std::to_string(policy::kCellId) + "\nfilter " +
+          policy::FilterDigest(policy::Role::kCandidate).hex() + '\n';
   return policy::HashDomain("bailiff.profile.v1", text);
 }
 

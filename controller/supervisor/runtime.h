@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Identity of the native runtime: a digest of the kernel, cgroup, LSM and filter facts an attempt ran under (R4.12–R4.15). Read before
-// release and again after the end; a difference can never end in success.
+// Identity of the native runtime: a digest of the kernel, cgroup, LSM and filter facts an attempt
+// ran under (R4.12–R4.15). Read before release and again after the end; a difference can never end
+// in success.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,8 @@ struct RuntimeIdentity {
 
 Result<RuntimeIdentity> ReadRuntimeIdentity(int cgroup_version, std::uint32_t landlock_abi);
 
-// Digest of everything a cell is that is not recipe data: mounts, limits, ids, profile environment, filters.
+// Digest of everything a cell is that is not recipe data: mounts, limits, ids, profile environment,
+// filters.
 policy::Digest ProfileDigest(int cgroup_version);
 
 }  // namespace bailiff::controller
