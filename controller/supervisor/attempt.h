@@ -66,8 +66,9 @@ class AttemptOwner {
   // For other jobs under the same slot of host ids (importing the source of a `run`).
   JobHost Jobs() const;
 
+  struct State;  // attempt_state.h
+
  private:
-  struct State;
   explicit AttemptOwner(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

@@ -13,6 +13,7 @@
 #include "controller/supervisor/version.h"
 #include "ipc/fault.h"
 #include "policy/filter.h"
+#include "policy/lockdown.h"
 #include "policy/view.h"
 
 namespace bailiff::controller {

@@ -16,6 +16,7 @@
 #include "controller/supervisor/witness.h"
 #include "ipc/fault.h"
 #include "policy/environment.h"
+#include "policy/lockdown.h"
 #include "policy/request.h"
 #include "policy/view.h"
 

@@ -16,6 +16,7 @@
 #include "controller/supervisor/witness.h"
 #include "policy/filter.h"
 #include "policy/jcs.h"
+#include "policy/lockdown.h"
 #include "policy/view.h"
 
 namespace bailiff::controller {
