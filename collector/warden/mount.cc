@@ -39,6 +39,7 @@ Result<ipc::Fd> MakeMount(const char* type, std::initializer_list<MountOption> o
 }
 
 Result<ipc::Fd> CloneMount(int at, const char* path, unsigned flags) {
+  if (const int error = BAILIFF_FAULT(WardenMount)) return SystemError("open_tree", path, error);
   ipc::Fd mount(open_tree(at, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW));
   if (!mount.valid()) return SystemError("open_tree", path);
   BAILIFF_TRY(SetFlags(mount.get(), "", flags));

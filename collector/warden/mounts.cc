@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "collector/warden/mount.h"
+#include "ipc/fault.h"
 #include "policy/cell.h"
 
 namespace bailiff::warden {
@@ -68,6 +69,7 @@ Result<ipc::Fd> MountHierarchy(std::string set) {
 }  // namespace
 
 Result<void> MakePrivate(Cell&) {
+  if (const int error = BAILIFF_FAULT(WardenMount)) return SystemError("mount", "/", error);
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
     return SystemError("mount MS_PRIVATE", "/");
   return {};
