@@ -258,10 +258,10 @@ inline constexpr std::array kCellLimits = {
 
 // sysctls of the inner user namespace set to 0: no namespace of any kind can be made in the cell,
 // whatever becomes of the filter.
+inline constexpr const char* kCellNamespaceBoundsDirectory = "proc/sys/user";
 inline constexpr std::array kCellNamespaceBounds = {
-    "sys/user/max_cgroup_namespaces", "sys/user/max_ipc_namespaces", "sys/user/max_mnt_namespaces",
-    "sys/user/max_net_namespaces",    "sys/user/max_pid_namespaces", "sys/user/max_time_namespaces",
-    "sys/user/max_user_namespaces",   "sys/user/max_uts_namespaces",
+    "max_cgroup_namespaces", "max_ipc_namespaces",  "max_mnt_namespaces",  "max_net_namespaces",
+    "max_pid_namespaces",    "max_time_namespaces", "max_user_namespaces", "max_uts_namespaces",
 };
 
 }  // namespace bailiff::policy

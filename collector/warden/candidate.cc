@@ -62,15 +62,15 @@ Result<void> LockMounts(Cell&) {
 Result<void> WriteMaps(Cell& cell) {
   const std::string line = std::to_string(cell.order->shown_id) + ' ' +
                            std::to_string(cell.order->candidate_id) + " 1\n";
-  BAILIFF_TRY(ipc::WriteFileAt(cell.proc.get(), "self/setgroups", "deny"));
-  BAILIFF_TRY(ipc::WriteFileAt(cell.proc.get(), "self/uid_map", line));
-  return ipc::WriteFileAt(cell.proc.get(), "self/gid_map", line);
+  BAILIFF_TRY(ipc::WriteFileAt(AT_FDCWD, "/proc/self/setgroups", "deny"));
+  BAILIFF_TRY(ipc::WriteFileAt(AT_FDCWD, "/proc/self/uid_map", line));
+  return ipc::WriteFileAt(AT_FDCWD, "/proc/self/gid_map", line);
 }
 
 Result<void> BoundNamespaces(Cell& cell) {
   // The kernel resolves this table by the user namespace of whoever opens it: the inner one.
   for (const char* const file : policy::kCellNamespaceBounds)
-    BAILIFF_TRY(ipc::WriteFileAt(cell.proc.get(), file, "0"));
+    BAILIFF_TRY(ipc::WriteFileAt(cell.namespace_bounds.get(), file, "0"));
   return {};
 }
 
@@ -91,7 +91,7 @@ Result<void> StartSession(Cell&) {
 // The last to need descriptor 2 as the diagnosis pipe; what fails later is told by number only.
 Result<void> PlaceStreams(Cell& cell) {
   cell.root.reset();
-  cell.proc.reset();
+  cell.namespace_bounds.reset();
   BAILIFF_TRY_ASSIGN(ipc::Fd null, ipc::OpenAt(AT_FDCWD, "/dev/null", O_RDONLY));
   if (dup2(null.get(), 0) < 0 || dup2(policy::kWardenStdoutFd, 1) < 0 ||
       dup2(policy::kWardenStderrFd, 2) < 0)

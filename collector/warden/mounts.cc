@@ -66,6 +66,15 @@ Result<ipc::Fd> MountHierarchy(std::string set) {
                    kMountQuiet | kMountReadOnly);
 }
 
+// What goes over a place of /proc: the place itself, the null device, or the one empty directory,
+// which is bound again from where it was mounted first.
+Result<ipc::Fd> MaskFor(int root, const CellMount& row, const char* empty) {
+  if (row.type == "proc") return CloneMount(root, Place(row), row.flags);
+  if (row.type != "tmpfs") return CloneMount(AT_FDCWD, "/dev/null", row.flags);
+  if (empty != nullptr) return CloneMount(root, empty, row.flags);
+  return MakeMount("tmpfs", {{"size", "4k"}, {"nr_inodes", "1"}}, row.flags);
+}
+
 }  // namespace
 
 Result<void> MakePrivate(Cell&) {
@@ -97,33 +106,26 @@ Result<void> AttachSource(Cell& cell) {
 Result<void> MountProc(Cell& cell) {
   BAILIFF_TRY_ASSIGN(const ipc::Fd proc, MakeMount("proc", {}, kMountQuiet));
   BAILIFF_TRY(Attach(proc.get(), cell.root.get(), "proc"));
-  BAILIFF_TRY_ASSIGN(cell.proc, CloneMount(cell.root.get(), "proc", kMountQuiet));
+  BAILIFF_TRY_ASSIGN(
+      cell.namespace_bounds,
+      ipc::OpenAt(cell.root.get(), policy::kCellNamespaceBoundsDirectory, O_PATH | O_DIRECTORY));
   return {};
 }
 
 Result<void> MaskProc(Cell& cell) {
   const int root = cell.root.get();
-  BAILIFF_TRY_ASSIGN(ipc::Fd empty, MakeMount("tmpfs", {{"size", "4k"}, {"nr_inodes", "1"}},
-                                              kMountQuiet | kMountReadOnly));
+  const char* empty = nullptr;  // where the empty directory is mounted already
   for (const CellMount& row : policy::kCellMounts) {
     if (!row.point.starts_with("/proc/")) continue;
     if (faccessat(root, Place(row), F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
       if (errno == ENOENT && row.when == policy::CellMountWhen::kHostProcHas) continue;
       return SystemError("faccessat", row.point);
     }
-    if (row.type == "tmpfs") {
-      // Every hidden directory is the same empty file system: the first one attached is the model
-      // of the rest, because a mount that is still detached cannot be cloned before Linux 6.15.
-      ipc::Fd next;
-      BAILIFF_TRY(Attach(empty.get(), root, Place(row)));
-      BAILIFF_TRY_ASSIGN(next, CloneMount(root, Place(row), kMountQuiet | kMountReadOnly));
-      empty = std::move(next);
-      continue;
-    }
-    BAILIFF_TRY_ASSIGN(const ipc::Fd over, row.type == "proc"
-                                               ? CloneMount(root, Place(row), row.flags)
-                                               : CloneMount(AT_FDCWD, "/dev/null", row.flags));
+    // A clone that is made and not attached costs a grace period of RCU when it is closed, so none
+    // is made to be kept.
+    BAILIFF_TRY_ASSIGN(const ipc::Fd over, MaskFor(root, row, empty));
     BAILIFF_TRY(Attach(over.get(), root, Place(row)));
+    if (row.type == "tmpfs") empty = Place(row);
   }
   return {};
 }
@@ -148,7 +150,7 @@ Result<void> MountCgroupFiles(Cell& cell) {
     return Attach(files.get(), root, "sys/fs/cgroup");
   }
   BAILIFF_TRY_ASSIGN(const std::string text,
-                     ipc::ReadFileAt(cell.proc.get(), "self/cgroup", std::size_t{64} << 10));
+                     ipc::ReadFileAt(root, "proc/self/cgroup", std::size_t{64} << 10));
   for (const char* const controller : kControllersV1) {
     BAILIFF_TRY_ASSIGN(const std::string set, HierarchyOf(text, controller));
     BAILIFF_TRY_ASSIGN(const ipc::Fd files, MountHierarchy(set));

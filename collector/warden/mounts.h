@@ -13,8 +13,9 @@ struct Cell {
   const Order* order = nullptr;
   ipc::Fd image;  // the image root as it came, detached
   ipc::Fd root;   // the same, attached
-  ipc::Fd proc;   // the cell's proc without masks, detached: writes below /proc/self and /proc/sys
-                  // go through it, and it is closed before the candidate is released
+  // The directory of user.max_*_namespaces, opened before it is masked: the one thing that is
+  // still written through the proc mount as it was. Closed before the candidate is released.
+  ipc::Fd namespace_bounds;
 };
 
 Result<void> MakePrivate(Cell& cell);
