@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "ipc/bounds.h"
 
@@ -42,7 +43,7 @@ class Pumping {
       for (std::size_t i = 0; i < sources_.size(); ++i) {
         if (waits[i + 1].revents == 0) continue;
         BAILIFF_TRY(ReadOnce(sources_[i]));
-        if (crossed_) return WaitForQuit();
+        if (crossed_) return WaitForEnd();
       }
     }
     return {};
@@ -59,7 +60,7 @@ class Pumping {
     }
     if (got == 0) {
       source.open = false;
-      close(source.fd);
+      close(std::exchange(source.fd, -1));
       return session_.SendEnd(source.stream, source.seen, true);
     }
     const auto size = static_cast<std::size_t>(got);
@@ -83,11 +84,24 @@ class Pumping {
     return {};
   }
 
-  Result<void> WaitForQuit() {
-    for (;;) {
-      BAILIFF_TRY_ASSIGN(const bool quit, session_.ToldToQuit(ipc::FrameReader::Wait::kBlock));
-      if (quit) return {};
+  // Holds the read ends, and reads no more, until nobody can write or the controller has enough.
+  Result<void> WaitForEnd() {
+    while (sources_[0].fd >= 0 || sources_[1].fd >= 0) {
+      std::array<pollfd, 3> waits = {pollfd{session_.channel(), POLLIN, 0},
+                                     pollfd{sources_[0].fd, 0, 0}, pollfd{sources_[1].fd, 0, 0}};
+      if (poll(waits.data(), waits.size(), -1) < 0) {
+        if (errno == EINTR) continue;
+        return SystemError("poll", "streams");
+      }
+      if (waits[0].revents != 0) {
+        BAILIFF_TRY_ASSIGN(const bool quit, session_.ToldToQuit(ipc::FrameReader::Wait::kPoll));
+        if (quit) return {};
+      }
+      for (std::size_t i = 0; i < sources_.size(); ++i) {
+        if ((waits[i + 1].revents & (POLLHUP | POLLERR)) != 0) sources_[i].fd = -1;
+      }
     }
+    return {};
   }
 
   Session& session_;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <sched.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "controller/supervisor/objects.h"
 #include "controller/supervisor/witness.h"
 #include "ipc/fault.h"
+#include "policy/cell.h"
 #include "policy/environment.h"
 #include "policy/lockdown.h"
 #include "policy/request.h"
@@ -146,6 +148,9 @@ Result<void> RunningAttempt::MakeSnapshotDirectory() {
 Result<void> RunningAttempt::StartCollector() {
   BAILIFF_TRY_ASSIGN(out_, ipc::MakePipe());
   BAILIFF_TRY_ASSIGN(err_, ipc::MakePipe());
+  for (const ipc::Pipe* const pipe : {&out_, &err_}) {
+    if (fchmod(pipe->write.get(), policy::kStreamMode) != 0) return SystemError("fchmod", "pipe");
+  }
   ipc::SpawnRequest request;
   request.name = "bailiff-collector";
   request.executable = owner_.mode->programs.collector.file.get();

@@ -196,6 +196,17 @@ TEST(Collector, a11_one_more_is_crossed_and_the_first_n_are_kept) {
   EXPECT_EQ(collector.Wait(), 0);
 }
 
+TEST(Collector, a11_after_a_crossing_the_writers_end_is_enough) {
+  CollectorUnderTest collector;
+  collector.Begin(256);
+  collector.Write(2, Bytes(300));
+  collector.Drain();
+  collector.Write(2, "more");
+  collector.End(1);
+  collector.End(2);
+  EXPECT_EQ(collector.Wait(), 0);
+}
+
 TEST(Collector, a11_the_bound_is_joint) {
   CollectorUnderTest collector;
   collector.Begin(256);
