@@ -100,6 +100,7 @@ Result<void> AttachTree(int tree, int base, const char* path) {
 }
 
 Result<void> EnterView(std::span<const ViewMount> mounts) {
+  if (const int error = BAILIFF_FAULT(EnterView)) return SystemError("mount", "view", error);
   // What the child does must not travel to the namespace it was cloned from.
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
     return ViewError("mount", "private");
