@@ -10,7 +10,7 @@
 
 #include "controller/supervisor/object_store.h"
 #include "controller/supervisor/objects.h"
-#include "controller/supervisor/remove_tree.h"
+#include "controller/supervisor/chown_tree.h"
 #include "controller/supervisor/staging_directory.h"
 #include "ipc/fault.h"
 #include "policy/tree_path.h"

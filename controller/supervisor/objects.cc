@@ -10,8 +10,9 @@
 #include <cstdio>
 #include <memory>
 
+#include "controller/store/files.h"
+#include "controller/supervisor/chown_tree.h"
 #include "controller/supervisor/object_store.h"
-#include "controller/supervisor/remove_tree.h"
 #include "controller/supervisor/staging_directory.h"
 #include "ipc/fault.h"
 #include "policy/tree_path.h"

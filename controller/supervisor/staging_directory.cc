@@ -11,8 +11,9 @@
 #include <array>
 #include <memory>
 
+#include "controller/store/files.h"
+#include "controller/supervisor/chown_tree.h"
 #include "controller/supervisor/objects.h"
-#include "controller/supervisor/remove_tree.h"
 #include "policy/digest.h"
 
 namespace bailiff::controller {

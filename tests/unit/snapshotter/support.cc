@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "controller/supervisor/remove_tree.h"
+#include "controller/store/files.h"
 
 namespace bailiff::test {
 namespace {

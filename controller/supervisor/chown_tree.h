@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removal and ownership of trees that somebody else made: iterative, below descriptors only, no
-// link followed, no path joined, so neither depth nor modes nor names can stop it (case c07).
+// Ownership of trees that somebody else made: iterative, below descriptors only, no
+// link followed, no path joined, so neither depth nor names can stop it.
 #pragma once
 
 #include <sys/types.h>
@@ -10,10 +10,6 @@
 #include "ipc/result.h"
 
 namespace bailiff::controller {
-
-// Removes `name` below `directory`, whatever it is. Gives directories the modes their removal
-// needs. Absence is success. Stays on one file system: a mount point inside gives EBUSY.
-Result<void> RemoveTree(int directory, const char* name);
 
 // Gives `name` below `directory` and everything in it to uid:gid, links themselves included,
 // nothing followed. Fails after more than `max_entries` entries.
