@@ -106,7 +106,10 @@ Result<void> SetLimit(int directory, const std::string& where, const LimitFile& 
 Result<ipc::Fd> MakeCgroup(int parent, const std::string& name) {
   if (const int fault = BAILIFF_FAULT(CgroupMake)) return SystemError("mkdirat", name, fault);
   if (mkdirat(parent, name.c_str(), 0755) != 0) return SystemError("mkdirat", name);
-  return ipc::OpenBeneath(parent, name.c_str(), O_RDONLY | O_DIRECTORY);
+  BAILIFF_TRY_ASSIGN(ipc::Fd made, ipc::OpenBeneath(parent, name.c_str(), O_RDONLY | O_DIRECTORY));
+  // Our umask is 077; the warden's id must reach the one file it is given.
+  if (fchmod(made.get(), 0755) != 0) return SystemError("fchmod", name);
+  return made;
 }
 
 Result<std::uint64_t> Inode(int fd) {
