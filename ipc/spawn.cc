@@ -103,16 +103,17 @@ void RaiseOomScore() {
     ChildFail("PR_SET_DUMPABLE");  // set*id cleared it; the next file is ours only with it
   RaiseOomScore();
   ResetInherited();
+  std::vector<int> wanted = {null_fd, null_fd, kDiagnosisFd, channel};
+  wanted.insert(wanted.end(), request.descriptors.begin(), request.descriptors.end());
+  int executable = -1;
+  PlaceDescriptors(wanted, request.executable, &executable);
+  // After the descriptors: their scratch numbers may lie above the new RLIMIT_NOFILE.
   for (const ResourceLimit& limit : request.limits) {
     rlimit now{};
     if (getrlimit(limit.resource, &now) != 0) ChildFail("getrlimit");
     now.rlim_cur = now.rlim_max = std::min(limit.value, now.rlim_max);
     if (setrlimit(limit.resource, &now) != 0) ChildFail("setrlimit");
   }
-  std::vector<int> wanted = {null_fd, null_fd, kDiagnosisFd, channel};
-  wanted.insert(wanted.end(), request.descriptors.begin(), request.descriptors.end());
-  int executable = -1;
-  PlaceDescriptors(wanted, request.executable, &executable);
   if (prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGKILL)) != 0)
     ChildFail("PR_SET_PDEATHSIG");
   // The signal is not sent for a parent that died before prctl, and getppid() is 0 in a new pid
