@@ -92,18 +92,18 @@ Result<void> RunningAttempt::Prepare() {
   }
   BAILIFF_TRY(MakeSnapshotDirectory());
 
-  auto cgroup = AttemptCgroup::Make(
-      owner_.subtree, row_.id + "." + std::to_string(row_.generation),
-      {recipe_.limits.memory_bytes, recipe_.limits.pids, recipe_.limits.cpu_millis},
-      owner_.ids.helper);
-  if (!cgroup.ok()) {
-    Refuse(cgroup.error().code == ErrorCode::kLimitNotEnforceable
+  cgroup_.emplace();
+  auto made =
+      cgroup_->Make(owner_.subtree, row_.id + "." + std::to_string(row_.generation),
+                    {recipe_.limits.memory_bytes, recipe_.limits.pids, recipe_.limits.cpu_millis},
+                    owner_.ids.helper);
+  if (!made.ok()) {
+    Refuse(made.error().code == ErrorCode::kLimitNotEnforceable
                ? policy::Reason::kLimitNotEnforceable
                : policy::Reason::kRuntimeUnavailable,
-           cgroup.error());
+           made.error());
     return {};
   }
-  cgroup_.emplace(std::move(*cgroup));
   for (auto start : {&RunningAttempt::StartCollector, &RunningAttempt::StartWarden}) {
     if (auto started = (this->*start)(); !started.ok()) {
       Refuse(policy::Reason::kRuntimeUnavailable, started.error());

@@ -192,6 +192,10 @@ void RunningAttempt::OnStreamEnd(const StreamEndValue& value) {
   captured.end = value;
   if (!captured_[0].end || !captured_[1].end) return;
   collector_.phase = Phase::kDone;
+  wire::ToCollector quit;
+  quit.mutable_quit();
+  // It has nothing left to say; one that is gone already is as good.
+  static_cast<void>(ipc::SendMessage(collector_.child->channel.get(), quit).ok());
   const bool both = captured_[0].end->eof && captured_[1].end->eof;
   if (!both && captured_[0].end->seen + captured_[1].end->seen > facts_.output_bound)
     Latch(policy::StoppedBy::kOutputLimit);

@@ -173,39 +173,45 @@ Result<CgroupSubtree> CgroupSubtree::Open(HostMode& mode, const std::string& rep
   return subtree;
 }
 
-Result<AttemptCgroup> AttemptCgroup::Make(const CgroupSubtree& subtree, const std::string& name,
-                                          const CellLimits& limits, std::uint32_t warden_id) {
-  AttemptCgroup cgroup;
-  cgroup.version_ = subtree.version();
-  cgroup.limits_ = limits;
+Result<void> AttemptCgroup::Make(const CgroupSubtree& subtree, const std::string& name,
+                                 const CellLimits& limits, std::uint32_t warden_id) {
+  version_ = subtree.version();
+  limits_ = limits;
   for (const CgroupSubtree::Hierarchy& hierarchy : subtree.hierarchies()) {
     Part part;
     part.controller = hierarchy.controller;
     part.name = name;
-    part.path = hierarchy.path + "/" + name;
+    part.path = hierarchy.path + "/" + name + (version_ == 2 ? "/cell" : "");
     part.parent = ipc::Fd(fcntl(hierarchy.directory.get(), F_DUPFD_CLOEXEC, 0));
     if (!part.parent.valid()) return SystemError("fcntl", "cgroup");
-    BAILIFF_TRY_ASSIGN(ipc::Fd made, MakeCgroup(hierarchy.directory.get(), name));
-    if (cgroup.version_ == 2) {
-      BAILIFF_TRY(ipc::WriteFileAt(made.get(), "cgroup.subtree_control", "+memory +pids +cpu"));
-      BAILIFF_TRY_ASSIGN(cgroup.warden_, MakeCgroup(made.get(), "warden"));
-      BAILIFF_TRY_ASSIGN(part.cell, MakeCgroup(made.get(), "cell"));
-      BAILIFF_TRY(HandToWarden(made.get(), warden_id));
-      BAILIFF_TRY(HandToWarden(part.cell.get(), warden_id));
-      part.path += "/cell";
-      cgroup.attempt_ = std::move(made);
-    } else {
-      part.cell = std::move(made);
-      BAILIFF_TRY_ASSIGN(part.join, OpenTasks(part.cell.get(), warden_id));
-    }
-    BAILIFF_TRY_ASSIGN(part.inode, Inode(part.cell.get()));
-    for (const LimitFile& limit : LimitFiles(cgroup.version_, limits)) {
-      if (limit.controller == part.controller)
-        BAILIFF_TRY(SetLimit(part.cell.get(), part.path, limit));
-    }
-    cgroup.parts_.push_back(std::move(part));
+    // Recorded before it is made: Remove() of what is not there is no error.
+    parts_.push_back(std::move(part));
+    BAILIFF_TRY(MakePart(parts_.back(), hierarchy, warden_id));
   }
-  return cgroup;
+  return {};
+}
+
+Result<void> AttemptCgroup::MakePart(Part& part, const CgroupSubtree::Hierarchy& hierarchy,
+                                     std::uint32_t warden_id) {
+  BAILIFF_TRY_ASSIGN(ipc::Fd made, MakeCgroup(hierarchy.directory.get(), part.name));
+  if (version_ == 2) {
+    attempt_ = std::move(made);
+    BAILIFF_TRY(ipc::WriteFileAt(attempt_.get(), "cgroup.subtree_control", "+memory +pids +cpu"));
+    BAILIFF_TRY_ASSIGN(warden_, MakeCgroup(attempt_.get(), "warden"));
+    BAILIFF_TRY_ASSIGN(part.cell, MakeCgroup(attempt_.get(), "cell"));
+    BAILIFF_TRY(HandToWarden(attempt_.get(), warden_id));
+    BAILIFF_TRY(HandToWarden(part.cell.get(), warden_id));
+  } else {
+    part.cell = std::move(made);
+    BAILIFF_TRY_ASSIGN(part.join, OpenTasks(part.cell.get(), warden_id));
+  }
+  BAILIFF_TRY_ASSIGN(part.inode, Inode(part.cell.get()));
+  for (const LimitFile& limit : LimitFiles(version_, limits_)) {
+    if (limit.controller == part.controller) {
+      BAILIFF_TRY(SetLimit(part.cell.get(), part.path, limit));
+    }
+  }
+  return {};
 }
 
 Result<std::vector<policy::Readback>> AttemptCgroup::ReadLimits() const {
@@ -235,7 +241,10 @@ CgroupUsage AttemptCgroup::ReadUsage() const {
       usage.memory_now = ReadNumber(cell, "memory.usage_in_bytes");
       usage.memory_peak = ReadNumber(cell, "memory.max_usage_in_bytes");
       usage.oom_kills = ReadKeyed(cell, "memory.oom_control", "oom_kill");
-      usage.oom_hits = ReadNumber(cell, "memory.failcnt");
+      // Memory and memory+swap have the same limit: the kernel meets the second one first.
+      const auto memory = ReadNumber(cell, "memory.failcnt");
+      const auto with_swap = ReadNumber(cell, "memory.memsw.failcnt");
+      if (memory && with_swap) usage.oom_hits = *memory + *with_swap;
     }
     if (version_ == 2 || part.controller == "pids") {
       usage.pids_now = ReadNumber(cell, "pids.current");
@@ -262,7 +271,7 @@ void AttemptCgroup::KillAll() const {
 
 Result<void> AttemptCgroup::Remove() {
   for (Part& part : parts_) {
-    if (version_ == 2) {
+    if (attempt_.valid()) {
       BAILIFF_TRY(RemoveDirectory(attempt_.get(), "cell"));
       BAILIFF_TRY(RemoveDirectory(attempt_.get(), "warden"));
     }

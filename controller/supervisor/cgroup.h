@@ -67,9 +67,9 @@ class AttemptCgroup {
  public:
   // Makes <subtree>/<name> (v2: with warden/ and cell/), empty and limited, and hands what the
   // warden must write to `warden_id`. Errors: kLimitNotEnforceable naming file, wanted and read
-  // value.
-  static Result<AttemptCgroup> Make(const CgroupSubtree& subtree, const std::string& name,
-                                    const CellLimits& limits, std::uint32_t warden_id);
+  // value. What was made before an error stays in this object: Remove() takes it away again.
+  Result<void> Make(const CgroupSubtree& subtree, const std::string& name, const CellLimits& limits,
+                    std::uint32_t warden_id);
 
   // One row per limit: required and the value read now.
   Result<std::vector<policy::Readback>> ReadLimits() const;
@@ -90,6 +90,10 @@ class AttemptCgroup {
   bool OwnsProcess(pid_t pid) const;
 
  private:
+  struct Part;
+  Result<void> MakePart(Part& part, const CgroupSubtree::Hierarchy& hierarchy,
+                        std::uint32_t warden_id);
+
   struct Part {
     std::string controller;
     std::string path;  // of the cell

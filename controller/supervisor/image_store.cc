@@ -8,9 +8,9 @@
 #include <cstdio>
 #include <set>
 
+#include "controller/supervisor/chown_tree.h"
 #include "controller/supervisor/object_store.h"
 #include "controller/supervisor/objects.h"
-#include "controller/supervisor/chown_tree.h"
 #include "controller/supervisor/staging_directory.h"
 #include "ipc/fault.h"
 #include "policy/tree_path.h"
