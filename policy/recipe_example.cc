@@ -2,6 +2,7 @@
 #include <string>
 
 #include "policy/recipe.h"
+#include "policy/source_paths.h"
 
 namespace bailiff::policy {
 
@@ -23,6 +24,17 @@ std::string ExampleRecipe() {
     "pids": 64,
     "cpu_millis": 1000
   }
+}
+)";
+}
+
+std::string ExampleSourcePaths() {
+  return R"({
+  "version": 1,
+  "expectations": [
+    {"path": "src/lib.rs", "sha256": "0000000000000000000000000000000000000000000000000000000000000000"}
+  ],
+  "limits": {"max_paths": 32, "max_total_bytes": 16777216, "max_output_bytes": 4096, "timeout_ms": 30000}
 }
 )";
 }

@@ -117,15 +117,4 @@ Digest SourcePathsDigest(const SourcePathsRecipe& recipe) {
   return Hash(CanonicalSourcePaths(recipe));
 }
 
-std::string ExampleSourcePaths() {
-  return R"({
-  "version": 1,
-  "expectations": [
-    {"path": "src/lib.rs", "sha256": "0000000000000000000000000000000000000000000000000000000000000000"}
-  ],
-  "limits": {"max_paths": 32, "max_total_bytes": 16777216, "max_output_bytes": 4096, "timeout_ms": 30000}
-}
-)";
-}
-
 }  // namespace bailiff::policy
