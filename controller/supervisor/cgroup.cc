@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kMaxFile = 1 << 20;
 constexpr std::uint64_t kPeriodUs = 100000;
+constexpr std::uint64_t kHugePage = 2 << 20;
 
 struct LimitFile {
   const char* controller;  // v1 hierarchy
@@ -241,10 +242,10 @@ CgroupUsage AttemptCgroup::ReadUsage() const {
       usage.memory_now = ReadNumber(cell, "memory.usage_in_bytes");
       usage.memory_peak = ReadNumber(cell, "memory.max_usage_in_bytes");
       usage.oom_kills = ReadKeyed(cell, "memory.oom_control", "oom_kill");
-      // Memory and memory+swap have the same limit: the kernel meets the second one first.
-      const auto memory = ReadNumber(cell, "memory.failcnt");
-      const auto with_swap = ReadNumber(cell, "memory.memsw.failcnt");
-      if (memory && with_swap) usage.oom_hits = *memory + *with_swap;
+      // Newer kernels leave memory.failcnt at 0. A kill for this cgroup's own limit comes when its
+      // usage has come within one charge of the limit, the largest of which is a huge page.
+      const auto peak = ReadNumber(cell, "memory.memsw.max_usage_in_bytes");
+      if (peak) usage.oom_hits = *peak + kHugePage >= limits_.memory_bytes ? 1 : 0;
     }
     if (version_ == 2 || part.controller == "pids") {
       usage.pids_now = ReadNumber(cell, "pids.current");
