@@ -23,7 +23,8 @@ struct TreeBounds {
   std::uint64_t bytes;
   std::uint64_t file_bytes;
 };
-// Directories are not entries; their number is bounded too, or 10,000 paths could ask for 2.5 million of them.
+// Directories are not entries; their number is bounded too, or 10,000 paths could ask for 2.5
+// million of them.
 inline constexpr std::uint64_t kDirectoriesPerEntry = 4;
 inline constexpr TreeBounds kSourceBounds{10'000, 256ULL << 20, 64ULL << 20};
 inline constexpr TreeBounds kImageBounds{200'000, 4ULL << 30, 1ULL << 30};

@@ -162,6 +162,7 @@ Result<void> ProbeLocksAndMappings(int directory, std::string_view path) {
   if (fcntl(second->get(), F_OFD_SETLK, &lock) == 0)
     return refuse("a lock on one of its files excludes nobody");
   constexpr std::size_t kPage = 4096;
+  // no fault point: a file without a name, for the probe alone
   if (ftruncate(first.get(), kPage) != 0) return SystemError("ftruncate", path);
   void* const memory = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, second->get(), 0);
   if (memory == MAP_FAILED) return refuse("its files cannot be mapped shared");

@@ -83,6 +83,7 @@ Statement::Statement(Statement&& other) noexcept
 Statement::~Statement() { sqlite3_finalize(statement_); }
 
 Result<bool> Statement::Step() {
+  // no fault point: a write comes through Run, which has one
   const int result = sqlite3_step(statement_);
   if (result == SQLITE_ROW) return true;
   if (result == SQLITE_DONE) return false;
@@ -217,6 +218,7 @@ Result<std::int64_t> Database::Run(std::string_view sql, std::initializer_list<V
 }
 
 Result<void> Database::Script(const char* sql) {
+  // no fault point: StoreBegin and StoreCommit stand around what writes
   const int result = sqlite3_exec(database_, sql, nullptr, nullptr, nullptr);
   if (result != SQLITE_OK) return MakeError(database_, result, path_);
   return {};

@@ -133,6 +133,7 @@ class Removal {
     if (errno != EISDIR) return SystemError("unlinkat", name);
     if (depth > kMaxDepth) {
       const std::string up = ".removed-" + std::to_string(moved_++);
+      // no fault point: what is removed is garbage at every step
       if (renameat2(parent, name, top_, up.c_str(), RENAME_NOREPLACE) == 0) return {};
       if (errno == EEXIST) return Below(parent, name, depth);  // the next number
       return SystemError("renameat2", name);

@@ -108,6 +108,7 @@ Result<void> CheckStaged(int staged, const StagedObject& object, bool sync) {
   if (digest != object.digest) return Mismatch(name, "has another digest");
   if (fchown(file.get(), 0, 0) != 0) return SystemError("fchown", name);
   if (fchmod(file.get(), kObjectMode) != 0) return SystemError("fchmod", name);
+  // no fault point: StagedSync stands before the loop over all of them
   if (sync && fsync(file.get()) != 0) return SystemError("fsync", name);
   return {};
 }

@@ -69,6 +69,7 @@ Result<ipc::Fd> EnsureDirectory(int parent, const char* name, mode_t mode) {
 }
 
 Result<void> SyncDirectoryFd(int directory, const char* name) {
+  // no fault point: ObjectSync and ImageSync stand before its callers' calls
   if (fsync(directory) != 0) return SystemError("fsync", name);
   return {};
 }

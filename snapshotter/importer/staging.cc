@@ -59,6 +59,7 @@ Result<void> Staging::Commit(const policy::Digest& digest, std::uint64_t size) {
     return {};
   }
   const std::string name = policy::StagedName(ObjectKind::kBlob, digest);
+  // no fault point: staged, and looked at only after this process has ended well
   if (renameat(out_, kTemporary, out_, name.c_str()) != 0)
     return MakeFault(SnapshotFault::kIo, name, "renameat", errno);
   return reporter_.Object(ObjectKind::kBlob, digest, size);

@@ -197,6 +197,7 @@ Result<void> Unpacker::HardLink(const std::string& path, const TarEntry& entry) 
   BAILIFF_TRY_ASSIGN(const Place place, Locate(path));
   // No component of the target is a link (just checked, and this process is the only writer), and
   // linkat does not follow the last.
+  // no fault point: staged, and looked at only after this process has ended well
   if (linkat(root_, target->c_str(), place.directory, place.name.c_str(), 0) != 0)
     return CreateFault("linkat", path);
   return {};

@@ -51,6 +51,9 @@ def check(tree):
                 used.add(match.group(1))
             if match.group(1) not in names and names:
                 found.append(f"{path}:{lint.line_of(plain, match.start())}: {match.group(1)}: no row")
+    for path in tree.having(".def", under=lint.ROOMS):
+        if path != DEFINITIONS:  # other tables may map their own numbers to errors
+            used |= set(re.findall(r"\bk[A-Z]\w*", tree.text(path)))
     found += [f"{DEFINITIONS}:{number}: {name}: never raised" for name, number in names.items() if name not in used]
     return found
 
