@@ -106,8 +106,8 @@ Result<void> CheckLast(const struct stat& status, std::string_view path, uid_t o
 // Makes what is missing when `owner` is given.
 Result<ipc::Fd> Enter(int parent, const std::string& name, std::string_view so_far, bool last,
                       const DirectoryOwner* owner) {
-  const auto open = [&] { return openat(parent, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC); };
-  ipc::Fd fd(open());
+  const auto look = [&] { return openat(parent, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC); };
+  ipc::Fd fd(look());
   if (!fd.valid() && errno == ENOENT && owner == nullptr)
     return PathError(ErrorCode::kDataMissing, so_far, "there is no such directory");
   if (!fd.valid() && errno == ENOENT) {
@@ -115,7 +115,7 @@ Result<ipc::Fd> Enter(int parent, const std::string& name, std::string_view so_f
       return SystemError("mkdirat", so_far);
     // A set-group-id directory above would have given its bit to ours.
     if (last && fchmodat(parent, name.c_str(), 0700, 0) != 0) return SystemError("chmod", so_far);
-    fd = ipc::Fd(open());
+    fd = ipc::Fd(look());
     if (fd.valid() && last && (owner->uid != geteuid() || owner->gid != getegid()) &&
         fchownat(fd.get(), "", owner->uid, owner->gid, AT_EMPTY_PATH) != 0)
       return SystemError("fchownat", so_far);

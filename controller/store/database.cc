@@ -12,6 +12,11 @@
 #include "controller/store/fault_vfs.h"
 #include "ipc/fault.h"
 
+// SQLite can load extensions through dlopen(3). Ours is told never to (Configure), and the linker
+// (CMakeLists.txt) gives it this function instead, so a static program holds no loader at all.
+extern "C" void* __wrap_dlopen(const char*, int);  // NOLINT(bugprone-reserved-identifier)
+extern "C" void* __wrap_dlopen(const char*, int) { return nullptr; }  // NOLINT
+
 namespace bailiff::controller {
 namespace {
 
@@ -149,7 +154,7 @@ Result<void> Database::Configure(bool create) {
   // the three (temp_store); bytes of a removed secret do not stay in free pages (secure_delete).
   BAILIFF_TRY(Script(
       "PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA recursive_triggers=ON;"
-      "PRAGMA cell_size_check=ON; PRAGMA secure_delete=FAST; PRAGMA wal_autocheckpoint=64;"));
+      "PRAGMA cell_size_check=ON; PRAGMA secure_delete=FAST; PRAGMA wal_autocheckpoint=200;"));
   // The mode is a property of the file: it is set once, by the creator.
   if (create) BAILIFF_TRY(Script("PRAGMA journal_mode=WAL"));
   BAILIFF_TRY_ASSIGN(Statement mode, Prepare("PRAGMA journal_mode"));

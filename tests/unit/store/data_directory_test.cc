@@ -46,7 +46,7 @@ TEST_F(DataDirectory, accepts_a_relative_path) {
 }
 
 TEST_F(DataDirectory, r3_05_refuses_a_mode_others_can_use) {
-  for (const mode_t mode : {0701, 0750, 0755, 0770, 0777, 01700, 0500})
+  for (const mode_t mode : {0701U, 0750U, 0755U, 0770U, 0777U, 01700U, 0500U})
     ASSERT_CODE(ErrorCode::kDataMode,
                 OpenDataDirectory(Make("m" + std::to_string(mode), mode), geteuid()));
 }
@@ -71,7 +71,7 @@ TEST_F(DataDirectory, refuses_links_wherever_they_stand) {
 }
 
 TEST_F(DataDirectory, refuses_a_way_others_can_write_to_unless_it_is_sticky) {
-  for (const mode_t mode : {0777, 0770, 0722, 0720, 0702}) {
+  for (const mode_t mode : {0777U, 0770U, 0722U, 0720U, 0702U}) {
     const std::string open = Make("o" + std::to_string(mode), mode);
     ASSERT_EQ(mkdir((open + "/d").c_str(), 0700), 0);
     const auto refused = OpenDataDirectory(open + "/d", geteuid());

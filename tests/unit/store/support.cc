@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstring>
 
 #include "controller/store/data_directory.h"
 #include "controller/store/database.h"
@@ -14,6 +15,10 @@
 
 namespace bailiff::controller::test {
 namespace {
+
+// A tmpfs: hundreds of data directories are made and removed, and what a sync does is not ours to
+// test. Faults of writes and syncs are injected above the file system.
+constexpr const char* kParent = "/dev/shm/";
 
 template <class T>
 T Must(Result<T> result, const char* doing) {
@@ -37,14 +42,14 @@ std::string Text(const Error& error) {
 }
 
 TemporaryDirectory::TemporaryDirectory() {
-  std::string pattern = "/tmp/bailiff-store-XXXXXX";
+  std::string pattern = std::string(kParent) + "bailiff-store-XXXXXX";
   if (mkdtemp(pattern.data()) == nullptr) abort();
   path_ = pattern;
 }
 
 TemporaryDirectory::~TemporaryDirectory() {
-  const ipc::Fd parent = Must(ipc::OpenAt(AT_FDCWD, "/tmp", O_PATH | O_DIRECTORY), "open /tmp");
-  static_cast<void>(RemoveTree(parent.get(), path_.c_str() + sizeof "/tmp/" - 1));
+  const ipc::Fd parent = Must(ipc::OpenAt(AT_FDCWD, kParent, O_PATH | O_DIRECTORY), kParent);
+  static_cast<void>(RemoveTree(parent.get(), path_.substr(strlen(kParent)).c_str()));
 }
 
 Data::Data(const std::string& parent) : path(parent + "/data"), database(path + "/state.sqlite") {
