@@ -49,6 +49,10 @@ TEST_F(Attempts, r13_05_r13_10_bindings_of_a_run) {
   EXPECT_EQ(row.policy_epoch, 0);
   EXPECT_EQ(row.revision, SampleRevision().revision);
   EXPECT_EQ(row.recipe_digest, policy::Hash(row.recipe).hex());
+  EXPECT_EQ(row.kind, "command/v1");
+  EXPECT_EQ(row.toolchain, SampleRun().toolchain);
+  EXPECT_EQ(row.environment_digest, SampleRun().environment_digest);
+  EXPECT_EQ(store_.GetAuthority()->repository, data_.repository);
   const auto change = store_.GetChange("run-1");
   ASSERT_OK(change);
   EXPECT_EQ(change->context_digest, row.context_digest);
