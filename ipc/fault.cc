@@ -3,6 +3,7 @@
 
 #ifdef BAILIFF_TESTING
 
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -41,6 +42,24 @@ void ForEach(std::string_view specification, Visit visit) {
   }
 }
 
+// The first process of a pid namespace (every helper) ignores its own signals, and once it is
+// locked it may not send any: found out before main, it then ends or waits by calls that every
+// filter has.
+const bool first_process = getpid() == 1;
+
+void Die() {
+  if (!first_process) kill(getpid(), SIGKILL);
+  _exit(128 + SIGKILL);
+}
+
+void Stop() {
+  if (!first_process) {
+    kill(getpid(), SIGSTOP);
+    return;
+  }
+  for (;;) poll(nullptr, 0, -1);
+}
+
 }  // namespace
 
 int Hit(Point point) {
@@ -51,8 +70,8 @@ int Hit(Point point) {
   int injected = 0;
   ForEach(specification, [&](std::string_view name, unsigned nth, std::string_view action) {
     if (name != kNames[index] || nth != arrival) return;
-    if (action == "kill") kill(getpid(), SIGKILL);
-    if (action == "stop") kill(getpid(), SIGSTOP);
+    if (action == "kill") Die();
+    if (action == "stop") Stop();
     if (action.starts_with("errno:")) injected = atoi(action.data() + strlen("errno:"));
   });
   return injected;

@@ -2,8 +2,8 @@
 #include "policy/filter.h"
 
 #include "policy/filter_table.h"
-#if defined(BAILIFF_SANITIZE) || defined(BAILIFF_TESTING)
-#include "policy/filter_extra.h"
+#ifdef BAILIFF_SANITIZE
+#include "policy/filter_sanitizer.h"
 #endif
 
 namespace bailiff::policy {
@@ -27,8 +27,8 @@ const FilterTable& ShippedFilter(Role role) {
 namespace {
 
 const FilterTable& Filter(Role role) {
-#if defined(BAILIFF_SANITIZE) || defined(BAILIFF_TESTING)
-  return ExtendedFilter(role);
+#ifdef BAILIFF_SANITIZE
+  return SanitizerFilter(role);
 #else
   return ShippedFilter(role);
 #endif

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -49,6 +50,19 @@ int CloneOf(const std::string& path, MountUse use) {
   if (!tree.ok()) Broken("CloneTree");
   close(directory);
   return tree.value().release();
+}
+
+// A helper is pid 1 of its namespace, whose signals to itself mean nothing. The present process
+// stays behind and ends as its child does.
+void BecomeFirstProcess() {
+  const pid_t pid = fork();
+  if (pid == 0) return;
+  int status = 0;
+  if (pid < 0 || waitpid(pid, &status, 0) != pid) Broken("first process");
+  if (WIFEXITED(status)) _exit(WEXITSTATUS(status));
+  signal(WTERMSIG(status), SIG_DFL);
+  kill(getpid(), WTERMSIG(status));
+  Broken("the same end");
 }
 
 void TwoFinishedPipes() {
@@ -113,7 +127,8 @@ Ended RunLocked(Role role, const std::string& in, const std::string& out,
     std::vector<ViewMount> mounts;
     if (!in.empty()) mounts.push_back({CloneOf(in, MountUse::kViewInput), "in"});
     if (!out.empty()) mounts.push_back({CloneOf(out, MountUse::kViewOutput), "out"});
-    EnterOwnNamespaces();  // the helper's
+    EnterOwnNamespaces(CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS);  // the helper's
+    BecomeFirstProcess();
     if (Result<void> view = EnterView(mounts); !view.ok()) {
       errno = view.error().system_error;
       Broken(("EnterView " + view.error().subject + ' ' + view.error().why).c_str());
