@@ -23,6 +23,7 @@
 
 #include "controller/supervisor/cgroup_layout.h"
 #include "policy/cell.h"
+#include "tests/support/cell_image.h"
 
 namespace bailiff::test {
 namespace {
@@ -52,32 +53,6 @@ T Take(Result<T> result, const char* what) {
 void Put(const std::string& path, std::string_view text) {
   const auto done = ipc::WriteFileAt(AT_FDCWD, path.c_str(), text);
   if (!done.ok()) Die(path.c_str());
-}
-
-constexpr std::array kApplets = {
-    "sh",    "true",  "false",  "cat",      "ls",   "id",       "echo",   "env",
-    "sleep", "mount", "grep",   "mkdir",    "dd",   "kill",     "head",   "wc",
-    "pwd",   "touch", "umount", "hostname", "find", "ps",       "stat",   "setsid",
-    "date",  "mknod", "chroot", "ip",       "wget", "nslookup", "printf", "seq"};
-
-void MakeImage(const fs::path& image) {
-  for (const char* const name :
-       {"bin", "usr", "etc", "tmp", "proc", "sys", "dev", "source", "scratch"})
-    fs::create_directories(image / name);
-  fs::copy_file("/bin/busybox", image / "bin/busybox");
-  for (const char* const applet : kApplets) fs::create_symlink("busybox", image / "bin" / applet);
-  fs::copy_file(fs::path(BAILIFF_TEST_BINARY_DIR) / "tests/probe", image / "bin/probe");
-  fs::create_directories(image / "usr/bin");
-  const auto file = [&](const char* name, std::string_view text, int mode) {
-    const std::string path = image / name;
-    const ipc::Fd fd = Take(ipc::OpenAt(AT_FDCWD, path.c_str(), O_WRONLY | O_CREAT, 0600), name);
-    Must(ipc::WriteAll(fd.get(), text, name).ok(), name);
-    Must(fchmod(fd.get(), static_cast<mode_t>(mode)) == 0, name);
-  };
-  file("bin/unreadable", "#!/bin/sh\n", 0644);
-  file("bin/garbage", "neither ELF nor script\n", 0755);
-  file("bin/lost", "#!/bin/nowhere\n", 0755);
-  file("bin/script", "#!/bin/sh\necho \"script $1\"\nexit 3\n", 0755);
 }
 
 }  // namespace
@@ -111,14 +86,7 @@ void CellHost::Enter() {
   Must(mkdtemp(work) != nullptr, "mkdtemp");
   work_ = work;
   Must(chmod(work, 0755) == 0, "chmod");
-  MakeImage(work_ + "/image");
-  fs::create_directories(work_ + "/source/w");
-  fs::copy_file("/proc/version", work_ + "/source/README.md");
-  fs::create_directory(work_ + "/incomplete");
-  fs::create_directory(work_ + "/incomplete/proc");
-  for (const char* const name : {"proc", "sys", "dev", "scratch"})
-    fs::create_directories(work_ + "/linked/" + name);
-  fs::create_symlink("/", work_ + "/linked/source");
+  MakeImages(work_);
   for (const auto& entry : fs::recursive_directory_iterator(work_))
     Must(lchown(entry.path().c_str(), kService, kService) == 0, "lchown");
 
@@ -181,6 +149,13 @@ void CellHost::Enter() {
   bind(open_tree(AT_FDCWD, "/proc", recursive), "proc");
   bind(open_tree(AT_FDCWD, "/dev", recursive), "dev");
   bind(open_tree(AT_FDCWD, "/sys/fs/cgroup", recursive), "sys/fs/cgroup");
+#ifdef BAILIFF_SANITIZE
+  // Sanitized programs are dynamic: their loader and libraries must be there.
+  fs::create_directory("usr");
+  bind(open_tree(AT_FDCWD, "/usr", recursive), "usr");
+  for (const char* const name : {"lib", "lib64"})
+    fs::create_symlink(std::string("usr/") + name, name);
+#endif
   Must(syscall(SYS_pivot_root, ".", ".") == 0, "pivot_root");
   Must(umount2(".", MNT_DETACH) == 0, "umount2");
   Must(chdir("/") == 0, "chdir");
