@@ -169,6 +169,16 @@ Result<void> MakeCgroups(const Work& work, const std::string& name) {
   return {};
 }
 
+// Only an empty one goes: what an attempt still has in it stays.
+Result<void> RemoveCgroups(const Work& work, const std::string& name) {
+  BAILIFF_TRY_ASSIGN(const CgroupLayout layout, FindCgroups(work.cgroup_parent));
+  for (const CgroupHierarchy& hierarchy : layout.hierarchies) {
+    const std::string subtree = hierarchy.parent + "/" + name;
+    if (rmdir(subtree.c_str()) != 0 && errno != ENOENT) return SystemError("rmdir", subtree);
+  }
+  return {};
+}
+
 // Chowns without following links; what is not a directory, a file or a link was never put there by
 // an export.
 Result<void> GiveBack(int directory, const HostIdPlan& plan, int depth) {
@@ -211,6 +221,8 @@ Result<void> Serve(const Work& work, const std::string& request) {
     return GiveBack(work.export_directory, work.plan, 0);
   if (request.size() > 1 && request[0] == 'c' && IsSubtreeName(request.substr(1)))
     return MakeCgroups(work, request.substr(1));
+  if (request.size() > 1 && request[0] == 'r' && IsSubtreeName(request.substr(1)))
+    return RemoveCgroups(work, request.substr(1));
   return Error{ErrorCode::kSystem, "preparer", "a request it does not know", EINVAL, {}};
 }
 
@@ -299,6 +311,9 @@ Result<void> Preparer::Ask(char request, const std::string& argument) {
 Result<void> Preparer::WriteMaps() { return Ask('m', ""); }
 Result<void> Preparer::MakeCgroups(const std::string& repository) {
   return Ask('c', "bailiff." + repository.substr(0, 8));
+}
+Result<void> Preparer::RemoveCgroups(const std::string& repository) {
+  return Ask('r', "bailiff." + repository.substr(0, 8));
 }
 Result<void> Preparer::GiveBack() { return Ask('o', ""); }
 

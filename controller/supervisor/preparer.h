@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one process of Bailiff that keeps the caller's privilege after the controller has given up
-// its own: it answers three fixed requests of the controller and ends. It reads no file of the data
+// its own: it answers four fixed requests of the controller and ends. It reads no file of the data
 // directory and nothing from outside.
 #pragma once
 
@@ -31,6 +31,8 @@ class Preparer {
   // Makes bailiff.<repository> below the cgroup parent, owned by the service account, and moves the
   // controller out of the way (v2).
   Result<void> MakeCgroups(const std::string& repository);
+  // Removes it again where it is empty. For `doctor`, whose subtree is only a trial.
+  Result<void> RemoveCgroups(const std::string& repository);
   // Gives the export directory and all in it to the operator.
   Result<void> GiveBack();
 

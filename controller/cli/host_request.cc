@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/cli/host_request.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "controller/store/data_directory.h"
+#include "controller/supervisor/host_ids.h"
+#include "policy/jcs.h"
+
+namespace bailiff::controller::cli {
+namespace {
+
+struct FileClose {
+  void operator()(FILE* file) const { fclose(file); }
+};
+
+std::string NameOf(uid_t uid) {
+  const std::unique_ptr<FILE, FileClose> file(fopen("/etc/passwd", "re"));
+  if (file == nullptr) return {};
+  while (const passwd* entry = fgetpwent(file.get())) {
+    if (entry->pw_uid == uid) return entry->pw_name;
+  }
+  return {};
+}
+
+// The directory an export writes. As root it is given to the service account for the time of the
+// job and back to the operator afterwards.
+Result<ipc::Fd> MakeExportDirectory(const Opened& target, const HostIdPlan& plan) {
+  if (mkdirat(target.fd.get(), target.name.c_str(), 0755) != 0) {
+    Error error = SystemError("mkdirat", target.name);
+    if (error.system_error == EEXIST) error.code = ErrorCode::kFileExists;
+    if (error.system_error == EACCES || error.system_error == EPERM) {
+      error.code = ErrorCode::kFileDenied;
+    }
+    return error;
+  }
+  BAILIFF_TRY_ASSIGN(
+      ipc::Fd made, ipc::OpenBeneath(target.fd.get(), target.name.c_str(), O_RDONLY | O_DIRECTORY));
+  if (plan.root_started && fchown(made.get(), plan.service_uid, plan.service_gid) != 0) {
+    return SystemError("fchown", target.name);
+  }
+  return made;
+}
+
+}  // namespace
+
+Result<std::string> DataDirectoryOf(const Command& command) {
+  if (!command.globals.data_dir.empty()) return command.globals.data_dir;
+  return DefaultDataDirectory();
+}
+
+Result<HostModeRequest> MakeHostRequest(Command& command) {
+  BAILIFF_TRY_ASSIGN(const HostIdPlan plan, PlanHostIds());
+  BAILIFF_TRY_ASSIGN(const std::string path, DataDirectoryOf(command));
+  HostModeRequest request;
+  request.cgroup_parent = command.globals.cgroup_parent;
+  if (command.row->needs == Needs::kCreate) {
+    BAILIFF_TRY(CheckRangeUnused(plan));
+    BAILIFF_TRY_ASSIGN(request.data_directory,
+                       CreateDataDirectory(path, {plan.service_uid, plan.service_gid}));
+  } else {
+    BAILIFF_TRY_ASSIGN(request.data_directory, OpenDataDirectory(path, plan.service_uid));
+  }
+  for (std::size_t i = 0; i < command.opened.size(); ++i) {
+    Opened& opened = command.opened[i];
+    if (command.row->arguments[i].opens == Opens::kDirectory) {
+      request.operand_directories.push_back(std::move(opened.fd));
+    }
+    if (command.row->arguments[i].opens == Opens::kNewDirectory) {
+      BAILIFF_TRY_ASSIGN(request.export_directory, MakeExportDirectory(opened, plan));
+    }
+  }
+  if (command.source.fd.valid()) {
+    request.operand_directories.push_back(std::move(command.source.fd));
+  }
+  return request;
+}
+
+std::string OperatorJson() {
+  policy::Value who = policy::Value::MakeObject();
+  if (const auto text = ipc::ReadFileAt(AT_FDCWD, "/proc/self/loginuid", 32); text.ok()) {
+    // 4294967295: no login, as for a service.
+    if (*text != "4294967295") who.Set("login_uid", *text);
+  }
+  const std::string name = NameOf(getuid());
+  if (!name.empty()) who.Set("name", name);
+  who.Set("uid", getuid());
+  const auto canonical = policy::Canonical(who);
+  return canonical.ok() ? *canonical : "{\"uid\":" + std::to_string(getuid()) + "}";
+}
+
+}  // namespace bailiff::controller::cli

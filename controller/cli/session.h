@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data directory as a verb uses it, in host mode.
+#pragma once
+
+#include <string>
+
+#include "controller/cli/verbs.h"
+#include "controller/store/store.h"
+#include "ipc/result.h"
+
+namespace bailiff::controller::cli {
+
+// Checks the format, then opens the database that belongs to this directory. Errors: kDataMissing,
+// kDataFormatUnknown, kStore*.
+Result<Store> OpenStore(Context& context);
+
+// A whole number of the command line, 0 or more. Error kArgumentValue naming `name`.
+Result<std::int64_t> ParseWhole(const std::string& text, std::string_view name);
+
+}  // namespace bailiff::controller::cli
