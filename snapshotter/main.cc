@@ -11,9 +11,10 @@ namespace {
 Result<JobResult> Run(const Order& order, const Inputs& inputs, Reporter& reporter) {
   switch (order.job) {
     case Job::kMaterialize:
-      return Materialize(inputs.in, inputs.out, order.tree, kSnapshotModes, reporter);
+      return Materialize(inputs.in, inputs.out, order.tree, kSnapshotModes,
+                         {order.part, order.parts}, reporter);
     case Job::kExport:
-      return Materialize(inputs.in, inputs.out, order.tree, kExportModes, reporter);
+      return Materialize(inputs.in, inputs.out, order.tree, kExportModes, {0, 1}, reporter);
     case Job::kVerifySource:
       return VerifyTree(inputs.in, VerifyProfile::kSource, reporter);
     case Job::kVerifyImage:

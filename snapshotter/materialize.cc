@@ -78,13 +78,6 @@ class Writer {
     return reporter_.Progress(++entries_, bytes_);
   }
 
-  Result<void> Finish() {
-    while (!open_.empty()) BAILIFF_TRY(CloseLast());
-    if (fchmod(out_, modes_.directory) != 0)
-      return MakeFault(SnapshotFault::kIo, "", "fchmod", errno);
-    return {};
-  }
-
  private:
   struct OpenDirectory {
     std::string path;
@@ -96,13 +89,13 @@ class Writer {
   Result<int> Directory(std::string_view path) {
     const std::size_t slash = path.rfind('/');
     const std::string_view wanted = slash == std::string_view::npos ? "" : path.substr(0, slash);
-    while (!open_.empty() && !Holds(open_.back().path, wanted)) BAILIFF_TRY(CloseLast());
+    while (!open_.empty() && !Holds(open_.back().path, wanted)) open_.pop_back();
     std::size_t begin = open_.empty() ? 0 : open_.back().path.size() + 1;
     while (begin < wanted.size()) {
       const std::size_t end = std::min(wanted.find('/', begin), wanted.size());
       const std::string name(wanted.substr(begin, end - begin));
       const int parent = open_.empty() ? out_ : open_.back().fd.get();
-      if (mkdirat(parent, name.c_str(), 0755) != 0)
+      if (mkdirat(parent, name.c_str(), 0755) != 0 && errno != EEXIST)
         return MakeFault(SnapshotFault::kIo, path, "mkdirat", errno);
       const int fd = openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
       if (fd < 0) return MakeFault(SnapshotFault::kIo, path, "openat", errno);
@@ -115,13 +108,6 @@ class Writer {
   static bool Holds(std::string_view directory, std::string_view path) {
     return path.starts_with(directory) &&
            (path.size() == directory.size() || path[directory.size()] == '/');
-  }
-
-  Result<void> CloseLast() {
-    if (fchmod(open_.back().fd.get(), modes_.directory) != 0)
-      return MakeFault(SnapshotFault::kIo, open_.back().path, "fchmod", errno);
-    open_.pop_back();
-    return {};
   }
 
   Result<void> Link(int directory, const std::string& name, const TreeEntry& entry) {
@@ -193,14 +179,15 @@ Result<std::string> ReadObject(int objects, ObjectKind kind, const policy::Diges
 }
 
 Result<JobResult> Materialize(int objects, int out, const policy::Digest& digest,
-                              const TreeModes& modes, Reporter& reporter) {
+                              const TreeModes& modes, Share share, Reporter& reporter) {
   BAILIFF_TRY_ASSIGN(std::string bytes, ReadObject(objects, ObjectKind::kTree, digest,
                                                    MaxManifestBytes(policy::kSourceBounds)));
   BAILIFF_TRY_ASSIGN(const TreeManifest tree, ParseTree(std::move(bytes), policy::kSourceBounds,
                                                         policy::TreeNames::kSource));
+  const std::size_t begin = tree.entries.size() * share.part / share.parts;
+  const std::size_t end = tree.entries.size() * (share.part + 1) / share.parts;
   Writer writer(objects, out, modes, reporter);
-  for (const TreeEntry& entry : tree.entries) BAILIFF_TRY(writer.Write(entry));
-  BAILIFF_TRY(writer.Finish());
+  for (std::size_t i = begin; i < end; ++i) BAILIFF_TRY(writer.Write(tree.entries[i]));
   return JobResult{digest, digest, tree.entries.size(), tree.total};
 }
 

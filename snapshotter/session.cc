@@ -16,6 +16,7 @@ using policy::SnapshotFault;
 constexpr std::int64_t kProgressEvery = 100'000'000;  // ns: at most 10 a second
 constexpr std::uint64_t kCallsPerCheck = 32;
 constexpr std::uint64_t kMaxWarnings = 1000;
+constexpr std::uint32_t kMaxParts = 4;
 
 std::int64_t Now() {
   timespec now;
@@ -30,7 +31,10 @@ Error Nonsense(const char* why) { return Error{ErrorCode::kDecode, "Go", why, 0,
 Result<Order> ReadTree(Job job, const std::string& tree) {
   const auto digest = policy::RawDigest(tree);
   if (!digest) return Nonsense("no digest");
-  return Order{job, *digest};
+  Order order;
+  order.job = job;
+  order.tree = *digest;
+  return order;
 }
 
 }  // namespace
@@ -59,18 +63,24 @@ Result<Order> Session::Receive() {
   }
   const wire::SnapshotterGo& go = message.go();
   switch (go.job_case()) {
-    case wire::SnapshotterGo::kMaterialize:
-      return ReadTree(Job::kMaterialize, go.materialize().tree());
+    case wire::SnapshotterGo::kMaterialize: {
+      BAILIFF_TRY_ASSIGN(Order order, ReadTree(Job::kMaterialize, go.materialize().tree()));
+      order.part = go.materialize().part();
+      order.parts = go.materialize().parts();
+      if (order.parts < 1 || order.parts > kMaxParts || order.part >= order.parts)
+        return Nonsense("no such part");
+      return order;
+    }
     case wire::SnapshotterGo::kExport:
       return ReadTree(Job::kExport, go.export_().tree());
     case wire::SnapshotterGo::kVerifyTree:
-      if (go.verify_tree().profile() == 1) return Order{Job::kVerifySource, {}};
-      if (go.verify_tree().profile() == 2) return Order{Job::kVerifyImage, {}};
+      if (go.verify_tree().profile() == 1) return Order{Job::kVerifySource, {}, 0, 1};
+      if (go.verify_tree().profile() == 2) return Order{Job::kVerifyImage, {}, 0, 1};
       return Nonsense("unknown profile");
     case wire::SnapshotterGo::kImportDirectory:
-      return Order{Job::kImportDirectory, {}};
+      return Order{Job::kImportDirectory, {}, 0, 1};
     case wire::SnapshotterGo::kImportImage:
-      if (go.import_image().format() == 1) return Order{Job::kImportImage, {}};
+      if (go.import_image().format() == 1) return Order{Job::kImportImage, {}, 0, 1};
       return Nonsense("unknown format");
     case wire::SnapshotterGo::JOB_NOT_SET:
       break;

@@ -23,7 +23,9 @@ enum class Job {
 
 struct Order {
   Job job = Job::kMaterialize;
-  policy::Digest tree;  // kMaterialize, kExport
+  policy::Digest tree;     // kMaterialize, kExport
+  std::uint32_t part = 0;  // kMaterialize
+  std::uint32_t parts = 1;
 };
 
 class Session final : public Reporter {

@@ -60,7 +60,7 @@ class Verifier final : public WalkVisitor {
   Result<void> Enter(std::string_view path, int fd, const struct stat& status) override {
     if (path.empty()) owner_ = status;
     BAILIFF_TRY(CheckStatus(path, status));
-    if (source_ && (status.st_mode & 07777) != kSnapshotModes.directory)
+    if (source_ && (status.st_mode & 07777) != kFrozenDirectory)
       return Unclean(path, "mode of a directory");
     return CheckAttributes(fd, path);
   }

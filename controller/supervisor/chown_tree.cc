@@ -52,12 +52,14 @@ struct Level {
 }  // namespace
 
 Result<void> ChownTree(int directory, const char* name, uid_t uid, gid_t gid,
-                       std::uint64_t max_entries) {
+                       std::uint64_t max_entries, std::optional<mode_t> directory_mode) {
   std::vector<Level> levels;
   std::uint64_t entries = 0;
   const auto push = [&](int parent, const char* below) -> Result<void> {
     BAILIFF_TRY_ASSIGN(ipc::Fd opened, ipc::OpenAt(parent, below, kDirectory));
     if (fchown(opened.get(), uid, gid) != 0) return SystemError("fchown", below);
+    if (directory_mode && fchmod(opened.get(), *directory_mode) != 0)
+      return SystemError("fchmod", below);
     BAILIFF_TRY_ASSIGN(Names names, List(opened.get()));
     entries += names.directories.size() + names.others.size();
     if (entries > max_entries) return SystemError("fchown", below, E2BIG);

@@ -127,8 +127,9 @@ Result<ImageInfo> ImportImage(const JobHost& host, int archive, const JobHooks& 
   BAILIFF_TRY_ASSIGN(info.source, HashArchive(archive, hooks));
   BAILIFF_TRY_ASSIGN(const ipc::Fd images, OpenData(host.data, "images"));
   BAILIFF_TRY_ASSIGN(const StagingDirectory staging, StagingDirectory::Make(host));
-  BAILIFF_TRY_ASSIGN(JobClaims claims,
-                     RunJob(host, {JobKind::kImportImage, {}, archive, staging.out()}, hooks));
+  BAILIFF_TRY_ASSIGN(
+      JobClaims claims,
+      RunJob(host, {JobKind::kImportImage, {}, archive, staging.out(), 0, 1}, hooks));
   if (const int error = BAILIFF_FAULT(JobReaped)) return SystemError("waitid", "importer", error);
   BAILIFF_TRY_ASSIGN(info.diff_id, LayerOf(claims));
   info.config = policy::RootfsConfig(info.diff_id);
@@ -147,7 +148,7 @@ Result<ImageInfo> ImportImage(const JobHost& host, int archive, const JobHooks& 
   BAILIFF_TRY_ASSIGN(const ipc::Fd root,
                      ipc::OpenAt(staging.out(), "root", O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   BAILIFF_TRY_ASSIGN(const JobClaims found,
-                     RunJob(host, {JobKind::kVerifyImage, {}, root.get(), -1}, hooks));
+                     RunJob(host, {JobKind::kVerifyImage, {}, root.get(), -1, 0, 1}, hooks));
   info.tree = found.digest;
   info.entries = found.entries;
   info.bytes = found.bytes;

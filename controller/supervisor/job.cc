@@ -6,8 +6,9 @@
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 
+#include <algorithm>
 #include <chrono>
-#include <map>
+#include <memory>
 
 #include "controller/supervisor/gate.h"
 #include "controller/supervisor/helper_process.h"
@@ -64,6 +65,8 @@ wire::ToSnapshotter GoFor(const JobRequest& request) {
   switch (request.kind) {
     case JobKind::kMaterialize:
       go->mutable_materialize()->set_tree(std::string(request.tree.raw()));
+      go->mutable_materialize()->set_part(request.part);
+      go->mutable_materialize()->set_parts(request.parts);
       break;
     case JobKind::kExport:
       go->mutable_export_()->set_tree(std::string(request.tree.raw()));
@@ -86,75 +89,66 @@ wire::ToSnapshotter GoFor(const JobRequest& request) {
 
 class RunningJob {
  public:
-  RunningJob(const JobHost& host, const JobRequest& request, const JobHooks& hooks,
-             HelperProcess& helper)
-      : host_(host), request_(request), hooks_(hooks), helper_(helper), row_(RowOf(request.kind)) {}
+  RunningJob(const JobRequest& request, HelperExpectation expectation, ipc::Child child)
+      : request_(request),
+        row_(RowOf(request.kind)),
+        expectation_(std::move(expectation)),
+        helper_(std::move(child)),
+        deadline_(Clock::now() + kStartDeadline) {}
 
-  Result<JobClaims> Run(const HelperExpectation& expectation) {
-    deadline_ = Clock::now() + kStartDeadline;
-    while (phase_ == Phase::kStart) BAILIFF_TRY(Step());
-    BAILIFF_TRY(VerifyHelper(helper_.child().pid, expectation));
-    if (const int error = BAILIFF_FAULT(JobGo)) return SystemError("sendmsg", "Go", error);
-    BAILIFF_TRY(ipc::SendMessage(helper_.child().channel.get(), GoFor(request_)));
-    deadline_ = Clock::now() + row_.deadline;
-    while (phase_ == Phase::kWorking) BAILIFF_TRY(Step());
-    const bool clean = helper_.End(kExitGraceMs);
-    if (failure_) return std::move(*failure_);
-    if (!clean) return Died("it did not end after its last word");
-    return std::move(claims_);
-  }
+  int channel() const { return helper_.child().channel.get(); }
+  int diagnosis() const { return helper_.child().diagnosis.get(); }
+  bool done() const { return phase_ == Phase::kDone; }
+  Clock::time_point deadline() const { return deadline_; }
+  const ProgressValue& progress() const { return progress_; }
+  void DrainDiagnosis() { helper_.DrainDiagnosis(); }
 
- private:
-  // One frame, or one tick without.
-  Result<void> Step() {
-    pollfd fds[] = {{helper_.child().channel.get(), POLLIN, 0},
-                    {helper_.child().diagnosis.get(), POLLIN, 0}};
-    const int ready = poll(fds, 2, static_cast<int>(kTick.count()));
-    if (ready < 0 && errno != EINTR) return SystemError("poll", "snapshotter");
-    if (ready > 0 && fds[1].revents != 0) helper_.DrainDiagnosis();
-    if (const auto now = Clock::now(); now >= next_check_) {
-      next_check_ = now + kTick;
-      BAILIFF_TRY(Check(now));
-    }
-    if (ready <= 0 || fds[0].revents == 0) return {};
-    BAILIFF_TRY_ASSIGN(const auto frame, reader_.Receive(fds[0].fd, ipc::FrameReader::Wait::kPoll));
+  // Takes one frame.
+  Result<void> Receive() {
+    BAILIFF_TRY_ASSIGN(const auto frame, reader_.Receive(channel(), ipc::FrameReader::Wait::kPoll));
     if (reader_.closed()) return Died("it ended before its last word");
     if (!frame) return {};
     BAILIFF_TRY_ASSIGN(wire::FromSnapshotter message, gate_.Admit(*frame, phase_));
     return Handle(message);
   }
 
-  Result<void> Check(Clock::time_point now) {
-    if (hooks_.cancelled && hooks_.cancelled()) {
-      wire::ToSnapshotter cancel;
-      cancel.mutable_cancel();
-      // It may be dead already; either way it is killed after the grace.
-      static_cast<void>(ipc::SendMessage(helper_.child().channel.get(), cancel));
-      helper_.End(kCancelGraceMs);
-      return Error{ErrorCode::kCancelled, "job", "cancelled", 0, {}};
-    }
-    if (now >= deadline_) return Error{ErrorCode::kJobDeadline, "job", "out of time", 0, {}};
-    struct statvfs space;
-    if (fstatvfs(host_.data, &space) != 0) return SystemError("fstatvfs", "data directory");
-    if (space.f_bavail * space.f_frsize < host_.reserve_bytes ||
-        (space.f_files != 0 && space.f_favail < host_.reserve_inodes))
-      return Error{ErrorCode::kJobSpace, "data directory", "the reserve is reached", ENOSPC, {}};
+  // Reaps it after its last word: its claims, or its fault.
+  Result<JobClaims> Finish() {
+    const bool clean = helper_.End(kExitGraceMs);
+    if (failure_) return std::move(*failure_);
+    if (!clean) return Died("it did not end after its last word");
+    return std::move(claims_);
+  }
+
+  void Cancel() {
+    wire::ToSnapshotter cancel;
+    cancel.mutable_cancel();
+    // It may be dead already; either way it is killed after the grace.
+    static_cast<void>(ipc::SendMessage(channel(), cancel));
+    helper_.End(kCancelGraceMs);
+  }
+
+ private:
+  // It says that it is locked: the kernel is asked, and only then it is told what to do.
+  Result<void> Believe(const wire::Hello& message) {
+    BAILIFF_TRY_ASSIGN(
+        const HelloValue hello,
+        Accept(message, row_.importer ? policy::Role::kImporter : policy::Role::kSnapshotter));
+    claims_.landlock_abi = hello.landlock_abi;
+    BAILIFF_TRY(VerifyHelper(helper_.child().pid, expectation_));
+    if (const int error = BAILIFF_FAULT(JobGo)) return SystemError("sendmsg", "Go", error);
+    BAILIFF_TRY(ipc::SendMessage(channel(), GoFor(request_)));
+    phase_ = Phase::kWorking;
+    deadline_ = Clock::now() + row_.deadline;
     return {};
   }
 
   Result<void> Handle(wire::FromSnapshotter& message) {
     switch (message.body_case()) {
-      case wire::FromSnapshotter::kHello: {
-        BAILIFF_TRY_ASSIGN(const HelloValue hello,
-                           Accept(message.hello(), row_.importer ? policy::Role::kImporter
-                                                                 : policy::Role::kSnapshotter));
-        claims_.landlock_abi = hello.landlock_abi;
-        phase_ = Phase::kWorking;
-        return {};
-      }
+      case wire::FromSnapshotter::kHello:
+        return Believe(message.hello());
       case wire::FromSnapshotter::kProgress: {
-        BAILIFF_TRY_ASSIGN(const ProgressValue progress, Accept(message.progress()));
-        if (hooks_.progress) hooks_.progress(progress.entries, progress.bytes);
+        BAILIFF_TRY_ASSIGN(progress_, Accept(message.progress()));
         return {};
       }
       case wire::FromSnapshotter::kObjects:
@@ -225,16 +219,15 @@ class RunningJob {
                  {}};
   }
 
-  const JobHost& host_;
   const JobRequest& request_;
-  const JobHooks& hooks_;
-  HelperProcess& helper_;
   const JobRow row_;
+  const HelperExpectation expectation_;
+  HelperProcess helper_;
   Gate<SnapshotterPeer> gate_;
   ipc::FrameReader reader_;
   Phase phase_ = Phase::kStart;
   Clock::time_point deadline_;
-  Clock::time_point next_check_{};
+  ProgressValue progress_;
   JobClaims claims_;
   std::optional<Error> failure_;
 };
@@ -248,9 +241,7 @@ std::vector<ipc::ResourceLimit> LimitsOf(const JobRow& row) {
   return limits;
 }
 
-}  // namespace
-
-Result<JobClaims> RunJob(const JobHost& host, const JobRequest& request, const JobHooks& hooks) {
+Result<std::unique_ptr<RunningJob>> Start(const JobHost& host, const JobRequest& request) {
   const JobRow row = RowOf(request.kind);
   ipc::SpawnRequest spawn;
   spawn.name = row.importer ? "bailiff-importer" : "bailiff-snapshotter";
@@ -285,10 +276,88 @@ Result<JobClaims> RunJob(const JobHost& host, const JobRequest& request, const J
     spawn.descriptors.push_back(out.get());
   }
   BAILIFF_TRY_ASSIGN(ipc::Child child, ipc::Spawn(spawn));
-  HelperProcess helper(std::move(child));
+  auto job = std::make_unique<RunningJob>(request, std::move(expectation), std::move(child));
   if (const int error = BAILIFF_FAULT(JobSpawned)) return SystemError("spawn", spawn.name, error);
-  RunningJob job(host, request, hooks, helper);
-  return job.Run(expectation);
+  return job;
+}
+
+using Jobs = std::vector<std::unique_ptr<RunningJob>>;
+
+Result<void> CheckSpace(const JobHost& host) {
+  struct statvfs space;
+  if (fstatvfs(host.data, &space) != 0) return SystemError("fstatvfs", "data directory");
+  if (space.f_bavail * space.f_frsize < host.reserve_bytes ||
+      (space.f_files != 0 && space.f_favail < host.reserve_inodes))
+    return Error{ErrorCode::kJobSpace, "data directory", "the reserve is reached", ENOSPC, {}};
+  return {};
+}
+
+// What is looked at every tick, whether or not a helper says something.
+Result<void> Tick(const JobHost& host, const Jobs& jobs, const JobHooks& hooks) {
+  if (hooks.cancelled && hooks.cancelled()) {
+    for (const auto& job : jobs) job->Cancel();
+    return Error{ErrorCode::kCancelled, "job", "cancelled", 0, {}};
+  }
+  ProgressValue sum;
+  const auto now = Clock::now();
+  for (const auto& job : jobs) {
+    if (!job->done() && now >= job->deadline())
+      return Error{ErrorCode::kJobDeadline, "job", "out of time", 0, {}};
+    sum.entries += job->progress().entries;
+    sum.bytes += job->progress().bytes;
+  }
+  if (hooks.progress) hooks.progress(sum.entries, sum.bytes);
+  return CheckSpace(host);
+}
+
+// Waits at most one tick for any of the helpers and takes a frame of each that has one.
+Result<void> Take(const Jobs& jobs) {
+  std::vector<pollfd> fds;
+  for (const auto& job : jobs) {
+    fds.push_back({job->done() ? -1 : job->channel(), POLLIN, 0});
+    fds.push_back({job->diagnosis(), POLLIN, 0});
+  }
+  const int ready = poll(fds.data(), fds.size(), static_cast<int>(kTick.count()));
+  if (ready < 0 && errno != EINTR) return SystemError("poll", "snapshotter");
+  if (ready <= 0) return {};
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if ((fds[2 * i + 1].revents & POLLIN) != 0) jobs[i]->DrainDiagnosis();
+    if (fds[2 * i].revents != 0) BAILIFF_TRY(jobs[i]->Receive());
+  }
+  return {};
+}
+
+bool AllDone(const Jobs& jobs) {
+  return std::all_of(jobs.begin(), jobs.end(), [](const auto& job) { return job->done(); });
+}
+
+}  // namespace
+
+Result<std::vector<JobClaims>> RunJobs(const JobHost& host, const std::vector<JobRequest>& requests,
+                                       const JobHooks& hooks) {
+  Jobs jobs;
+  for (const JobRequest& request : requests) {
+    BAILIFF_TRY_ASSIGN(auto job, Start(host, request));
+    jobs.push_back(std::move(job));
+  }
+  for (Clock::time_point next_tick{}; !AllDone(jobs);) {
+    if (const auto now = Clock::now(); now >= next_tick) {
+      next_tick = now + kTick;
+      BAILIFF_TRY(Tick(host, jobs, hooks));
+    }
+    BAILIFF_TRY(Take(jobs));
+  }
+  std::vector<JobClaims> claims;
+  for (const auto& job : jobs) {
+    BAILIFF_TRY_ASSIGN(JobClaims claim, job->Finish());
+    claims.push_back(std::move(claim));
+  }
+  return claims;
+}
+
+Result<JobClaims> RunJob(const JobHost& host, const JobRequest& request, const JobHooks& hooks) {
+  BAILIFF_TRY_ASSIGN(std::vector<JobClaims> claims, RunJobs(host, {request}, hooks));
+  return std::move(claims.front());
 }
 
 }  // namespace bailiff::controller

@@ -84,9 +84,11 @@ enum class JobKind {
 struct JobRequest {
   JobKind kind;
   policy::Digest tree;  // kMaterialize, kExport
-  int in = -1;   // directory that becomes /in read-only; kImportImage: the archive, a regular file
-                 // that is passed as it is
+  int in = -1;   // directory that becomes /in read-only; kImportImage: the archive, a regular
+                 // file that is passed as it is
   int out = -1;  // directory that becomes /out, or -1
+  std::uint32_t part = 0;  // kMaterialize: which share of the entries
+  std::uint32_t parts = 1;
 };
 
 // Starts the helper, verifies its confinement in /proc, sends the job, takes in its answer, and
@@ -94,5 +96,9 @@ struct JobRequest {
 // fault (its row of snapshot_codes.def, `subject` the path), kCancelled, kJobDeadline, kJobSpace,
 // kJobDied (with its diagnosis), kRoute and kDecode for a broken protocol.
 Result<JobClaims> RunJob(const JobHost& host, const JobRequest& request, const JobHooks& hooks);
+
+// The same for several jobs at once; the first error ends them all. Progress is the sum.
+Result<std::vector<JobClaims>> RunJobs(const JobHost& host, const std::vector<JobRequest>& requests,
+                                       const JobHooks& hooks);
 
 }  // namespace bailiff::controller

@@ -40,7 +40,9 @@ TempDirectory::TempDirectory() {
 
 TempDirectory::~TempDirectory() {
   fd_.reset();
-  const auto removed = controller::RemoveTree(AT_FDCWD, path_.c_str());
+  const std::size_t slash = path_.rfind('/');
+  const ipc::Fd above(open(path_.substr(0, slash).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const auto removed = controller::RemoveTree(above.get(), path_.c_str() + slash + 1);
   EXPECT_TRUE(removed.ok()) << Why(removed);
 }
 

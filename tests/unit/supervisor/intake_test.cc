@@ -115,7 +115,7 @@ TEST(Intake, ObjectsAndDone) {
   object->set_digest(std::string(31, 'd'));
   EXPECT_FALSE(Accept(objects).ok());
   object->set_digest(std::string(32, 'd'));
-  object->set_kind(4);
+  object->set_kind(5);
   EXPECT_FALSE(Accept(objects).ok());
 
   wire::Done done;
