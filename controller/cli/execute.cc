@@ -130,7 +130,11 @@ Result<AttemptReport> Execute(Context& context, Store& store, AttemptOwner& owne
   context.output.Note(SummaryLine(report->record, evidence, recipe.limits, context.output));
   JsonWriter json(schema);
   AddRecord(json, report->row, report->record, report->evidence.bytes);
-  if (context.command.row->verb == Verb::kRun) json.Member("exit", RunExit(report->record));
+  if (context.command.row->verb == Verb::kRun) {
+    // What this process ends with.
+    json.Member("exit", context.command.Has("exit") ? policy::OutcomeExit(report->record.outcome)
+                                                    : RunExit(report->record));
+  }
   json.Member("stdout_base64", Base64(face.kept_out()))
       .Member("stderr_base64", Base64(face.kept_err()));
   context.output.Json(std::move(json));

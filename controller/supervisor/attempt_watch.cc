@@ -57,9 +57,12 @@ void RunningAttempt::KillHelper(Helper& helper) {
 }
 
 void RunningAttempt::Latch(policy::StoppedBy by) {
-  if (facts_.stopped_by != policy::StoppedBy::kNothing || ended_ || failed_step_) return;
+  if (facts_.stopped_by != policy::StoppedBy::kNothing || failed_step_) return;
+  // A command that ended is neither cancelled nor late any more. But what it wrote before may be
+  // read after the warden's word: one byte too many is one byte too many (a11).
+  if (ended_ && by != policy::StoppedBy::kOutputLimit) return;
   facts_.stopped_by = by;  // before the first signal: what decides is set once
-  if (warden_.child) KillCandidate();
+  if (warden_.child && !ended_) KillCandidate();
 }
 
 void RunningAttempt::Violation(Helper& helper, const Error& cause) {
