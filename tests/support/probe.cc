@@ -111,6 +111,7 @@ const Probe kProbes[] = {
     {"net_tcp", [] { return Reach(SOCK_STREAM); }},
     {"net_udp", [] { return Reach(SOCK_DGRAM); }},
     {"net_loopback", ReachLoopback},
+    {"abstract_listen", ListenAbstract},
     {"abstract", [] { return ConnectAbstract("bailiff-test-abstract"); }},
     {"setuid_root", [] { return static_cast<long>(setuid(0)); }},
     {"setgroups",
@@ -192,6 +193,7 @@ void Run(const Probe& probe) {
 
 int main(int count, char** names) {
   if (count == 2 && std::strcmp(names[1], "pid1_segv") == 0) return static_cast<int>(Segv());
+  if (count == 2 && std::strcmp(names[1], "environment") == 0) return Environment();
   if (count == 2 && std::strcmp(names[1], "stop") == 0) return kill(getpid(), SIGSTOP);
   for (int i = 1; i < count; ++i) {
     bool found = false;

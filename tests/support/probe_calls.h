@@ -28,6 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -35,6 +36,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <string>
+#include <vector>
 
 namespace bailiff::probe {
 
@@ -75,6 +78,31 @@ inline long ConnectAbstract(const char* name) {
   std::strncpy(address.sun_path + 1, name, sizeof address.sun_path - 2);
   return connect(fd, reinterpret_cast<sockaddr*>(&address),
                  static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + std::strlen(name)));
+}
+
+// Listens on the name in the cell's own network namespace until it is killed.
+inline long ListenAbstract() {
+  const char name[] = "bailiff-test-abstract";
+  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path + 1, name, sizeof address.sun_path - 2);
+  if (bind(fd, reinterpret_cast<sockaddr*>(&address),
+           static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + sizeof name)) < 0)
+    return -1;
+  if (listen(fd, 1) < 0) return -1;
+  std::printf("abstract_listen up\n");
+  std::fflush(stdout);
+  return pause();
+}
+
+// The environment as it was given, sorted; no shell that would add to it.
+inline int Environment() {
+  std::vector<std::string> entries;
+  for (char** entry = environ; *entry != nullptr; ++entry) entries.emplace_back(*entry);
+  std::sort(entries.begin(), entries.end());
+  for (const std::string& entry : entries) std::printf("%s\n", entry.c_str());
+  return 0;
 }
 
 // 192.0.2.0/24 is for documentation: nobody answers there (RFC 5737).
