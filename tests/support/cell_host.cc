@@ -69,7 +69,11 @@ void CellHost::Enter() {
   collector_ =
       Take(ipc::OpenAt(AT_FDCWD, (bin + "bailiff-collector").c_str(), O_PATH), "collector");
 
-  const auto layout = Take(controller::FindCgroups(""), "cgroups");
+  // Set in the machine of tests/vm: on v2 the caller's own cgroup, which holds processes, can have
+  // no children with limits.
+  const char* const parent_cgroup = std::getenv("BAILIFF_TEST_CGROUP_PARENT");
+  const auto layout =
+      Take(controller::FindCgroups(parent_cgroup == nullptr ? "" : parent_cgroup), "cgroups");
   version_ = static_cast<unsigned>(layout.version);
   const std::string leaf = "/bailiff-cell-test." + std::to_string(getpid());
   for (const auto& hierarchy : layout.hierarchies) {
@@ -81,6 +85,8 @@ void CellHost::Enter() {
       Must(chown((directory + file).c_str(), kService, kService) == 0, file);
     parents_.push_back(directory);
   }
+  if (version_ == 2)
+    Must(mkdir((parents_[0] + "/controller").c_str(), 0755) == 0, "controller's cgroup");
 
   char work[] = "/tmp/bailiff-cell-test.XXXXXX";
   Must(mkdtemp(work) != nullptr, "mkdtemp");
@@ -108,6 +114,13 @@ void CellHost::Enter() {
     }
     while (read(pair[0], &byte, 1) > 0) {
     }
+    if (version_ == 2) {
+      // Its child is still where it was; a process that is gone needs no moving.
+      auto own = ipc::ReadFileAt(AT_FDCWD, "/proc/self/cgroup", 4096);
+      const std::string path = own.ok() ? own->substr(3, own->find('\n') - 3) : "/";
+      static_cast<void>(ipc::WriteFileAt(
+          AT_FDCWD, ("/sys/fs/cgroup" + path + "/cgroup.procs").c_str(), std::to_string(parent)));
+    }
     std::error_code ignored;
     fs::remove_all(work_, ignored);
     // What a test that failed has left: its processes die with it, which takes a moment.
@@ -126,6 +139,8 @@ void CellHost::Enter() {
   }
   close(pair[0]);
   janitor_channel_ = ipc::Fd(pair[1]);
+  // Who starts a process in a cgroup must itself be below the directory that was given to it.
+  if (version_ == 2) Put(parents_[0] + "/controller/cgroup.procs", "0");
   Must(unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0, "unshare");
   char byte;
   Must(write(pair[1], "u", 1) == 1 && read(pair[1], &byte, 1) == 1, "maps");
