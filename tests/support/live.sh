@@ -14,7 +14,14 @@ BAILIFF_BUILD=${BAILIFF_BUILD:-$BAILIFF_TREE/build/release}
 BAILIFF_TEST_SLOWNESS=${BAILIFF_TEST_SLOWNESS:-1}
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/bailiff-test.XXXXXX")
 data=$scratch/data
-trap 'chmod -R u+w "$scratch" 2>/dev/null; rm -rf "$scratch"' EXIT
+live_end() {
+  local repository
+  repository=$(head -c 8 "$data/authority" 2>/dev/null)
+  [[ -z $repository ]] || find /sys/fs/cgroup -depth -type d -name "bailiff.$repository" -exec rmdir {} + 2>/dev/null
+  chmod -R u+w "$scratch" 2>/dev/null
+  rm -rf "$scratch"
+}
+trap live_end EXIT
 tests_failed=0
 
 pass() { echo "ok $1"; }
@@ -55,19 +62,24 @@ found = find(json.load(sys.stdin), sys.argv[1])
 print("" if found is None else found if isinstance(found, str) else json.dumps(found, separators=(",", ":")))' "$1"
 }
 
-# Everything of Bailiff's that a host can show: processes, cgroups, mounts, namespaces, files. One line each, sorted.
+# Everything of Bailiff's that a host can show: processes, cgroups, mounts, namespaces, files. One line each, sorted. With
+# BAILIFF_SHARED_HOST set, as a developer beside others may, only what is this test's own: other runs come and go meanwhile.
 host_state() {
-  local pid
+  local pid mine=
+  [[ -z ${BAILIFF_SHARED_HOST:-} ]] || mine=$(sed -n '1s/^\(........\).*/\1/p' "$data/authority" 2>/dev/null || true)
   for pid in /proc/[0-9]*; do
-    case $(readlink "$pid/exe" 2>/dev/null) in */bailiff | */bailiff-*) echo "process $(tr '\0' ' ' <"$pid/cmdline" 2>/dev/null)" ;; esac
-    case $(cat "$pid/comm" 2>/dev/null) in bailiff | bailiff-*) echo "process ${pid#/proc/}" ;; esac
+    case $(readlink "$pid/exe" 2>/dev/null) in
+      "$BAILIFF_BUILD"/*bin/bailiff*) echo "process ${pid#/proc/} $(tr '\0' ' ' <"$pid/cmdline" 2>/dev/null)" ;;
+    esac
   done
-  find /sys/fs/cgroup -type d -name 'bailiff.*' 2>/dev/null | sed 's/^/cgroup /'
-  find /sys/fs/cgroup -type d -path '*/bailiff.*/*' 2>/dev/null | sed 's/^/cgroup /'
+  # The repository's own cgroup stays, empty, for the next attempt: custody proves absence under the same parent directory.
+  find /sys/fs/cgroup -type d -path "*/bailiff.$mine*/*" 2>/dev/null | sed 's/^/cgroup /'
   cut -d' ' -f5- /proc/self/mountinfo | sed 's/^/mount /'
-  readlink /proc/[0-9]*/ns/user /proc/[0-9]*/ns/net /proc/[0-9]*/ns/pid /proc/[0-9]*/ns/mnt 2>/dev/null | sort -u | sed 's/^/namespace /'
+  if [[ -z ${BAILIFF_SHARED_HOST:-} ]]; then
+    readlink /proc/[0-9]*/ns/{user,net,pid,mnt,ipc,uts,cgroup} 2>/dev/null | sort -u | sed 's/^/namespace /'
+    find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'bailiff*' 2>/dev/null | sed 's/^/file /'
+  fi
   [[ ! -d $data ]] || (cd "$data" && find execution staging run -mindepth 1 ! -name owners.lock ! -name wake 2>/dev/null | sed 's/^/file /')
-  find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'bailiff*' 2>/dev/null | sed 's/^/file /'
 }
 remember() { host_state | sort -u >"$scratch/remembered"; }
 leaves_nothing() {
