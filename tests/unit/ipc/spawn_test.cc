@@ -48,7 +48,8 @@ class Spawning : public testing::Test {
       facts[line.substr(0, line.find(' '))] = line.substr(line.find(' ') + 1);
     return facts;
   }
-  static int Wait(const Child& child) {
+  static int Wait(Child& child) {
+    child.channel.reset();  // what the victim waits for
     siginfo_t info{};
     EXPECT_EQ(waitid(P_PIDFD, static_cast<id_t>(child.pidfd.get()), &info, WEXITED | __WALL), 0);
     return info.si_status;
@@ -128,6 +129,8 @@ TEST_F(Spawning, WhatIsNoProgramIsSaidInTheDiagnosis) {
   const Fd directory = std::move(OpenAt(AT_FDCWD, "/etc/passwd", O_PATH)).value();
   auto child = Spawn(Victim(directory));
   ASSERT_TRUE(child.ok());
+  pollfd ended{child->pidfd.get(), POLLIN, 0};
+  ASSERT_EQ(poll(&ended, 1, 5000), 1);
   EXPECT_EQ(Wait(*child), 127);
   char text[256] = {};
   ASSERT_GT(read(child->diagnosis.get(), text, sizeof text - 1), 0);
