@@ -270,10 +270,12 @@ Result<std::unique_ptr<RunningJob>> Start(const JobHost& host, const JobRequest&
   } else {
     BAILIFF_TRY_ASSIGN(in, policy::CloneTree(request.in, policy::MountUse::kViewInput));
     spawn.descriptors.push_back(in.get());
+    expectation.has_in = true;
   }
   if (request.out >= 0) {
     BAILIFF_TRY_ASSIGN(out, policy::CloneTree(request.out, policy::MountUse::kViewOutput));
     spawn.descriptors.push_back(out.get());
+    expectation.has_out = true;
   }
   BAILIFF_TRY_ASSIGN(ipc::Child child, ipc::Spawn(spawn));
   auto job = std::make_unique<RunningJob>(request, std::move(expectation), std::move(child));

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -89,6 +90,57 @@ Result<void> VerifyLimits(pid_t pid, const HelperExpectation& expectation) {
   return {};
 }
 
+// "ro,nosuid,nodev,noexec,nosymfollow" of the options of a mount, in that order whatever theirs is.
+std::string Attributes(const std::string& options) {
+  std::string text;
+  for (const char* word : {"ro", "rw", "nosuid", "nodev", "noexec", "nosymfollow"}) {
+    const std::string padded = "," + options + ",";
+    if (padded.find("," + std::string(word) + ",") != std::string::npos) {
+      text += (text.empty() ? "" : ",") + std::string(word);
+    }
+  }
+  return text;
+}
+
+Result<void> VerifyView(pid_t pid, const HelperExpectation& expectation) {
+  std::map<std::string, std::string> wanted = {{"/", "ro,nosuid,nodev,noexec,nosymfollow"}};
+  if (expectation.has_in) wanted["/in"] = "ro,nosuid,nodev,noexec,nosymfollow";
+  if (expectation.has_out) wanted["/out"] = "rw,nosuid,nodev,noexec,nosymfollow";
+  BAILIFF_TRY_ASSIGN(const std::string text, ReadProc(pid, "mountinfo"));
+  for (const MountLine& mount : ParseMountInfo(text)) {
+    const auto at = wanted.find(mount.point);
+    const std::string attributes = Attributes(mount.options);
+    if (at == wanted.end())
+      return Unlocked(expectation, "mount " + mount.point, "nothing", attributes);
+    if (at->second != attributes) {
+      return Unlocked(expectation, "mount " + mount.point, at->second, attributes);
+    }
+    if (mount.point == "/" && mount.type != "tmpfs") {
+      return Unlocked(expectation, "mount /", "tmpfs", mount.type);
+    }
+    wanted.erase(at);
+  }
+  if (!wanted.empty())
+    return Unlocked(expectation, "mount " + wanted.begin()->first, wanted.begin()->second,
+                    "absent");
+  return {};
+}
+
+Result<void> VerifyNamespaces(pid_t pid, const HelperExpectation& expectation) {
+  for (const char* name : {"user", "mnt", "pid", "ipc", "uts", "cgroup"}) {
+    const std::string file = std::string("ns/") + name;
+    struct stat theirs {};
+    struct stat ours {};
+    if (stat(Proc(pid, file.c_str()).c_str(), &theirs) != 0)
+      return SystemError("stat", Proc(pid, file.c_str()));
+    if (stat(Proc(getpid(), file.c_str()).c_str(), &ours) != 0) return SystemError("stat", file);
+    if (theirs.st_ino == ours.st_ino)
+      return Unlocked(expectation, std::string("namespace ") + name, "one of its own",
+                      "the controller's");
+  }
+  return {};
+}
+
 }  // namespace
 
 const std::string& ProcessStatus::Get(const std::string& name) const {
@@ -126,6 +178,8 @@ Result<void> VerifyHelper(pid_t pid, const HelperExpectation& expectation) {
       expect("Seccomp_filters", std::to_string(std::atoi(own.Get("Seccomp_filters").c_str()) + 1)));
   BAILIFF_TRY(expect("Threads", "1"));
   BAILIFF_TRY(expect("TracerPid", "0"));
+  BAILIFF_TRY(VerifyNamespaces(pid, expectation));
+  BAILIFF_TRY(VerifyView(pid, expectation));
   BAILIFF_TRY(VerifyDescriptors(pid, expectation));
   return VerifyLimits(pid, expectation);
 }

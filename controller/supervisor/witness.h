@@ -43,6 +43,8 @@ struct HelperExpectation {
   std::uint32_t id = 0;                     // of the reader's user namespace
   std::vector<DescriptorKind> descriptors;  // exactly these and no other
   std::vector<ipc::ResourceLimit> limits;
+  bool has_in = false;  // its view is an empty root and these, each with its attributes
+  bool has_out = false;
   bool own_groups = true;  // false in one-id mode: groups cannot be dropped
 };
 
