@@ -67,7 +67,11 @@ void RunningAttempt::Reap(Helper& helper) {
   if (helper.end != policy::HelperEnd::kNotStarted) return;
   const bool clean = info->si_code == CLD_EXITED && info->si_status == 0 &&
                      (collector ? helper.phase == Phase::kDone : ended_ || failed_step_);
-  helper.end = clean ? policy::HelperEnd::kClean : policy::HelperEnd::kDied;
+  // A warden whose candidate we killed before it had run has nothing to report.
+  const bool ours = !collector && killed_at_.has_value();
+  helper.end = clean  ? policy::HelperEnd::kClean
+               : ours ? policy::HelperEnd::kKilled
+                      : policy::HelperEnd::kDied;
 }
 
 void RunningAttempt::ReadAfter() {

@@ -52,7 +52,10 @@ void RunningAttempt::KillCandidate() {
 
 void RunningAttempt::KillHelper(Helper& helper) {
   if (!helper.child) return;
-  if (helper.end == policy::HelperEnd::kNotStarted) helper.end = policy::HelperEnd::kKilled;
+  // One whose channel has closed ended by itself: how is for Reap() to say.
+  if (helper.end == policy::HelperEnd::kNotStarted && !helper.closed) {
+    helper.end = policy::HelperEnd::kKilled;
+  }
   KillByPidfd(helper.child->pidfd.get());
 }
 
@@ -262,7 +265,8 @@ void RunningAttempt::OnWarden(wire::FromWarden& message) {
       const policy::CellStepInfo* step =
           policy::FindCellStep(static_cast<std::uint32_t>(failed->step));
       if (failed->step == policy::CellStep::kExecute) facts_.exec_errno = failed->error;
-      if (facts_.stopped_by == policy::StoppedBy::kNothing) {
+      // A candidate that was killed between its release and its exec did not refuse anything.
+      if (facts_.stopped_by == policy::StoppedBy::kNothing && !killed_at_) {
         Refuse(policy::ParseReason(step->reason).value_or(policy::Reason::kRuntimeUnavailable),
                SystemError(step->name, "cell", failed->error));
       }
@@ -363,7 +367,9 @@ void RunningAttempt::Watch() {
     if (polls[1].revents != 0) ReadCollector();
     if (polls[3].revents != 0) ReadDiagnosis(collector_);
     if (polls[4].revents != 0) ReadDiagnosis(warden_);
-    if (!built_ || facts_.released || collector_.phase != Phase::kWorking || killed_at_) continue;
+    // A collector that has said its last word already is believed about its streams and no more.
+    const bool collecting = collector_.phase == Phase::kWorking || collector_.phase == Phase::kDone;
+    if (!built_ || facts_.released || !collecting || collector_.closed || killed_at_) continue;
     if (auto released = Release(); !released.ok()) {
       if (released.error().code == ErrorCode::kAttemptConflict ||
           released.error().code == ErrorCode::kAttemptFinished) {

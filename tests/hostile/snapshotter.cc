@@ -27,9 +27,8 @@ Result<JobResult> Lie(const Order& order, const Inputs& inputs, Reporter& report
     if (mode == "tree-other") WriteFile(inputs.out, "README.md", "not what was imported\n");
     return JobResult{order.tree, order.tree, 1, 1};
   }
-  auto done = Materialize(inputs.in, inputs.out, order.tree, kSnapshotModes, reporter);
   if (mode == "tree-extra") WriteFile(inputs.out, "extra", "x");
-  return done;
+  return Materialize(inputs.in, inputs.out, order.tree, kSnapshotModes, reporter);
 }
 
 Result<JobResult> Run(const Order& order, const Inputs& inputs, Reporter& reporter) {

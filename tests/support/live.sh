@@ -43,6 +43,15 @@ bailiff() {
   "$BAILIFF_BUILD/bin/bailiff" --data-dir "$data" ${BAILIFF_TEST_CGROUP_PARENT:+--cgroup-parent "$BAILIFF_TEST_CGROUP_PARENT"} "$@"
 }
 
+# busybox_rootfs FILE: a root file system with every applet of this host's static busybox, as a tar that is always the same bytes.
+busybox_rootfs() {
+  local root=$scratch/busybox-root applet
+  mkdir -p "$root/bin"
+  cp "$(command -v busybox)" "$root/bin/busybox"
+  for applet in $(busybox --list); do [[ -e $root/bin/$applet ]] || ln -s busybox "$root/bin/$applet"; done
+  tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C "$root" -cf "$1" bin
+}
+
 # member NAME: the first value of that name in the JSON on stdin, text or number; "" when absent.
 member() {
   python3 -c '

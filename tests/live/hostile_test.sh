@@ -1,0 +1,118 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Helpers that break every rule, and helpers that keep every rule and lie (design, section 9). The controller is the test build: it
+# takes its helpers from the directory this script fills, and tells a hostile one which lie to tell. What must hold: a violation ends
+# the attempt as incomplete, a candidate that failed is never a success, a lie changes the recorded output and nothing else, and the
+# controller never crashes.
+set -u
+. "$(dirname "$0")/../support/live.sh"
+
+hostile=$BAILIFF_BUILD/testing
+libexec=$scratch/libexec
+
+# use ROLE: a libexec directory with the hostile ROLE beside the honest others.
+use() {
+  rm -rf "$libexec"
+  mkdir -p "$libexec"
+  local role
+  for role in warden collector snapshotter importer; do
+    cp "$hostile/bin/bailiff-$role" "$libexec/"
+  done
+  [[ $1 == none ]] || cp -f "$hostile/hostile/$1/bailiff-$1" "$libexec/"
+}
+
+# lying MODE ARG…: the test build with its hostile helper in MODE.
+lying() {
+  local mode=$1
+  shift
+  BAILIFF_TEST_LIBEXEC=$libexec BAILIFF_HELPER_FAULT=$mode "$hostile/bin/bailiff" --data-dir "$data" \
+    ${BAILIFF_TEST_CGROUP_PARENT:+--cgroup-parent "$BAILIFF_TEST_CGROUP_PARENT"} "$@"
+}
+
+# ends ROLE MODE OUTCOME REASON COMMAND…: a run whose ROLE is in MODE ends in OUTCOME with REASON first, leaving nothing.
+ends() {
+  local name="$1/$2" mode=$2 outcome=$3 reason=$4 said code
+  shift 4
+  remember
+  said=$(lying "$mode" --json run --image busybox --source "$revision" --timeout 20s --memory 64M -- "$@" 2>"$scratch/err")
+  code=$?
+  local got_outcome got_reason
+  got_outcome=$(member outcome <<<"$said" 2>/dev/null)
+  got_reason=$(member reasons <<<"$said" 2>/dev/null | python3 -c 'import json,sys; r=json.load(sys.stdin); print(r[0] if r else "")' 2>/dev/null)
+  if ((code >= 132 && code != 137 && code != 143)); then
+    fail "$name" "the controller crashed: $code" "$(cat "$scratch/err")"
+  elif [[ $got_outcome != "$outcome" || $got_reason != "$reason" ]]; then
+    fail "$name" "wanted $outcome $reason, got $got_outcome $got_reason (exit $code)" "${said:0:300}" "$(cat "$scratch/err")"
+  else
+    pass "$name"
+  fi
+  leaves_nothing "$name leaves nothing"
+}
+
+use none
+lying "" init >/dev/null || { fail setup "init"; finish; }
+busybox_rootfs "$scratch/busybox.tar"
+lying "" image import "$scratch/busybox.tar" --format rootfs --name busybox >/dev/null || { fail setup "image"; finish; }
+mkdir -p "$scratch/src"
+echo 'the true source' >"$scratch/src/README.md"
+revision=$(lying "" --json source import "$scratch/src" | member revision)
+[[ -n $revision ]] || { fail setup "source import"; finish; }
+ends none honest success "" /bin/sh -c 'cat /source/README.md'
+
+use collector
+for mode in open-view open-capabilities open-bounding open-no-new-privs open-seccomp open-second-filter open-thread open-descriptor \
+  never-lock start-output start-end start-two-hellos start-garbage start-oversize start-short start-unknown-field start-wrong-role \
+  start-wrong-build start-wrong-protocol start-no-build; do
+  ends collector "$mode" incomplete protocol_violation /bin/true
+done
+ends collector start-exit incomplete collector_died /bin/true
+for mode in work-hello work-gap work-back work-no-stream work-empty work-over-bound work-end-below work-end-above work-end-twice \
+  work-output-after-end work-output-when-done work-garbage work-flood; do
+  ends collector "$mode" incomplete protocol_violation /bin/sh -c 'sleep 1; exit 0'
+done
+ends collector work-die incomplete collector_died /bin/sh -c 'sleep 1; exit 0'
+ends collector work-forbidden incomplete collector_died /bin/sh -c 'sleep 1; exit 0' # h05
+ends collector work-silent incomplete controller_backstop /bin/sh -c 'exit 0'
+
+# Within the protocol: whatever the collector says, exit 1 is failed and never success.
+for mode in lie-early-eof lie-invent lie-hide-all; do
+  ends collector "$mode" failed "" /bin/sh -c 'echo real; exit 1'
+  ends collector "$mode" success "" /bin/sh -c 'echo real; exit 0'
+done
+ends collector lie-overflow output_limit "" /bin/sh -c 'sleep 1; exit 1'
+ends collector lie-cut-short incomplete capture_incomplete /bin/sh -c 'exit 1'
+ends collector lie-cut-short incomplete capture_incomplete /bin/sh -c 'exit 0'
+
+use snapshotter
+for mode in open-view open-capabilities open-bounding open-no-new-privs open-seccomp open-second-filter open-thread open-descriptor \
+  start-done start-garbage start-exit start-wrong-role start-wrong-build start-two-hellos work-hello work-garbage work-oversize \
+  work-bad-kind work-many-objects work-short-digest work-die work-vanish work-forbidden tree-empty tree-other tree-extra verify-false; do
+  rm -rf "$data"/trees/*
+  ends snapshotter "$mode" incomplete snapshot_failed /bin/true
+done
+
+use importer
+objects() { find "$data/objects" -type f | sort | sha256sum; }
+before=$(objects)
+mkdir -p "$scratch/other"
+echo other >"$scratch/other/file"
+for mode in open-view open-seccomp open-descriptor start-done start-garbage start-exit start-wrong-role work-hello work-garbage work-oversize \
+  work-two-ends work-bad-kind work-many-objects work-short-digest work-die work-vanish work-forbidden \
+  stage-false-name stage-false-size stage-missing stage-link stage-hard-link stage-directory \
+  claim-other-revision claim-other-tree; do
+  said=$(lying "$mode" source import "$scratch/other" 2>&1)
+  code=$?
+  case $code in
+    0) fail "importer/$mode" "was believed" "$said" ;;
+    1[3-9][0-9]) fail "importer/$mode" "the controller crashed: $code" "$said" ;;
+    *) pass "importer/$mode" ;;
+  esac
+  check "importer/$mode publishes nothing" test "$before" = "$(objects)"
+  check "importer/$mode leaves no staging" test -z "$(ls -A "$data/staging" | grep -v '^boot$')"
+done
+# An object nobody claimed is no part of what is published, however well it is named.
+lying stage-unclaimed source import "$scratch/other" >/dev/null 2>&1
+check "importer/stage-unclaimed is left out" test -z "$(find "$data/objects" -name "$(printf 'a blob' | sha256sum | cut -c3-64)")"
+use none
+check "an honest import still works" lying "" source import "$scratch/other"
+finish
