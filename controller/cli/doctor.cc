@@ -71,7 +71,6 @@ Result<std::string> TryCgroup(HostMode& host) {
   BAILIFF_TRY_ASSIGN(const CgroupSubtree subtree, CgroupSubtree::Open(host, repository));
   const CellLimits limits{16ULL << 20, 16, 1000};
   AttemptCgroup cgroup;
-<<<<<<< HEAD
   if (auto made =
           cgroup.Make(subtree, "doctor." + std::to_string(getpid()), limits, host.Slot(0).helper);
       !made.ok()) {
@@ -79,11 +78,6 @@ Result<std::string> TryCgroup(HostMode& host) {
     return made.error();
   }
   const Result<std::vector<policy::Readback>> rows = cgroup.ReadLimits();
-=======
-  const Result<void> made =
-      cgroup.Make(subtree, "doctor." + std::to_string(getpid()), limits, host.Slot(0).helper);
-  const Result<std::vector<policy::Readback>> rows = made.ok() ? cgroup.ReadLimits() : made.error();
->>>>>>> 3d701b3 (tests: helpers that break each rule, and helpers that keep them and lie)
   const Result<void> removed = cgroup.Remove();
   BAILIFF_TRY(rows);
   BAILIFF_TRY(removed);
