@@ -230,7 +230,7 @@ Result<AttemptReport> RunningAttempt::Finish() {
   const auto verdict = policy::Judge(facts_);
   if (!verdict)
     return Error{ErrorCode::kUnconfirmed, row_.id, "its facts do not allow a verdict", 0, {}};
-  BAILIFF_TRY(HashPrograms(owner_.mode->programs));
+  BAILIFF_TRY(HashPrograms(owner_.mode->programs, owner_.mode->data.get()));
   AttemptReport report;
   report.record = MakeRecord(*verdict);
   BAILIFF_TRY_ASSIGN(report.evidence, policy::EncodeEvidence(report.record));

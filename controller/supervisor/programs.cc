@@ -5,7 +5,11 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <optional>
+
+#include "controller/store/files.h"
 
 namespace bailiff::controller {
 namespace {
@@ -47,6 +51,30 @@ Result<policy::Digest> HashFile(int file, const char* name) {
   return digest;
 }
 
+constexpr const char* kKnownDigests = "programs";
+constexpr std::size_t kMaxKnownDigests = 4096;
+
+Result<std::string> KeyOf(int file, const char* name) {
+  struct stat status {};
+  if (fstat(file, &status) != 0) return SystemError("fstat", name);
+  const auto time = [](const timespec& at) {
+    return std::to_string(at.tv_sec) + '.' + std::to_string(at.tv_nsec);
+  };
+  return std::to_string(status.st_dev) + ' ' + std::to_string(status.st_ino) + ' ' +
+         std::to_string(status.st_size) + ' ' + time(status.st_mtim) + ' ' + time(status.st_ctim);
+}
+
+std::optional<policy::Digest> FindDigest(std::string_view known, const std::string& key) {
+  while (!known.empty()) {
+    const std::string_view line = known.substr(0, known.find('\n'));
+    if (line.starts_with(key) && line.size() > key.size() && line[key.size()] == ' ') {
+      return policy::ParseDigest(line.substr(key.size() + 1));
+    }
+    known.remove_prefix(std::min(known.size(), line.size() + 1));
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<Programs> OpenPrograms() {
@@ -62,15 +90,25 @@ Result<Programs> OpenPrograms() {
   return programs;
 }
 
-Result<void> HashPrograms(Programs& programs) {
+Result<void> HashPrograms(Programs& programs, int data) {
   const std::pair<Program*, const char*> all[] = {{&programs.controller, "bailiff"},
                                                   {&programs.warden, "bailiff-warden"},
                                                   {&programs.collector, "bailiff-collector"},
                                                   {&programs.snapshotter, "bailiff-snapshotter"}};
+  auto known = ipc::ReadFileAt(data, kKnownDigests, kMaxKnownDigests);
+  const std::string before = known.ok() ? std::move(known).value() : "";
+  std::string after;
   for (const auto& [program, name] : all) {
-    BAILIFF_TRY_ASSIGN(program->digest, HashFile(program->file.get(), name));
+    BAILIFF_TRY_ASSIGN(const std::string key, KeyOf(program->file.get(), name));
+    if (const auto digest = FindDigest(before, key)) {
+      program->digest = *digest;
+    } else {
+      BAILIFF_TRY_ASSIGN(program->digest, HashFile(program->file.get(), name));
+    }
+    after += key + ' ' + program->digest.hex() + '\n';
   }
-  return {};
+  if (after == before) return {};
+  return WriteFileDurably(data, kKnownDigests, after);
 }
 
 }  // namespace bailiff::controller

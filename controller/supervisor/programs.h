@@ -27,7 +27,10 @@ struct Programs {
 // Opens the helpers beside each other in the libexec directory and this program itself; hashes
 // nothing yet.
 Result<Programs> OpenPrograms();
-// Fills the digests.
-Result<void> HashPrograms(Programs& programs);
+// Fills the digests. Hashing 20 MB costs more than a whole attempt, so digests are kept in
+// the file `programs` of `data` under device, inode, size, mtime and ctime of the open file: a file
+// whose bytes changed has another ctime, and who can set that, or write the data directory, can
+// forge records anyway (R1.08).
+Result<void> HashPrograms(Programs& programs, int data);
 
 }  // namespace bailiff::controller

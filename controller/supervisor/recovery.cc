@@ -204,7 +204,7 @@ Result<policy::CommandRecord> MakeRecord(HostMode& mode, const std::string& repo
   if (!facts.cleanup_confirmed && custody) record.cleanup_handle = CustodyValue(*custody);
   record.times.claimed_unix_ms = static_cast<std::uint64_t>(row.changed_unix_ms);
   record.times.finished_unix_ms = UnixMs();
-  BAILIFF_TRY(HashPrograms(mode.programs));
+  BAILIFF_TRY(HashPrograms(mode.programs, mode.data.get()));
   record.writer = {kVersion,
                    mode.programs.controller.digest,
                    mode.programs.warden.digest,

@@ -28,7 +28,8 @@ Result<JobResult> Lie(const Order& order, const Inputs& inputs, Reporter& report
     return JobResult{order.tree, order.tree, 1, 1};
   }
   if (mode == "tree-extra") WriteFile(inputs.out, "extra", "x");
-  return Materialize(inputs.in, inputs.out, order.tree, kSnapshotModes, reporter);
+  return Materialize(inputs.in, inputs.out, order.tree, kSnapshotModes, {order.part, order.parts},
+                     reporter);
 }
 
 Result<JobResult> Run(const Order& order, const Inputs& inputs, Reporter& reporter) {
