@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "controller/cli/record_text.h"
 #include "controller/cli/session.h"
 #include "controller/cli/stream_forwarder.h"
@@ -54,7 +56,9 @@ Result<std::string> Spooled(const Context& context, const AttemptRow& row,
                             std::string_view stream) {
   const std::string name = "execution/output-" + row.id + "-" + std::to_string(row.generation) +
                            "." + std::string(stream);
-  return ipc::ReadFileAt(context.host->data.get(), name.c_str(), kMaxOutput);
+  Result<std::string> bytes = ipc::ReadFileAt(context.host->data.get(), name.c_str(), kMaxOutput);
+  if (!bytes.ok() && bytes.error().system_error == ENOENT) return std::string();  // nothing yet
+  return bytes;
 }
 
 Result<std::string> StreamBytes(Context& context, Store& store, const AttemptRow& row,

@@ -52,7 +52,7 @@ Result<int> ImageList(Context& context) {
 
 Result<int> ImageShow(Context& context) {
   BAILIFF_TRY_ASSIGN(Store store, OpenStore(context));
-  BAILIFF_TRY_ASSIGN(const ImageRow row, store.FindImage(context.command.arguments[0]));
+  BAILIFF_TRY_ASSIGN(const ImageRow row, FindImage(store, context.command.arguments[0]));
   Table table;
   table.Row({"image", row.image});
   table.Row({"names", Names(row)});
@@ -73,7 +73,7 @@ Result<int> ImageShow(Context& context) {
 // death in between is one that no row names.
 Result<int> ImageRemove(Context& context) {
   BAILIFF_TRY_ASSIGN(Store store, OpenStore(context));
-  BAILIFF_TRY_ASSIGN(const ImageRow row, store.FindImage(context.command.arguments[0]));
+  BAILIFF_TRY_ASSIGN(const ImageRow row, FindImage(store, context.command.arguments[0]));
   BAILIFF_TRY(store.RemoveImage(row.image));
   BAILIFF_TRY_ASSIGN(const ipc::Fd images,
                      ipc::OpenAt(context.host->data.get(), "images", O_RDONLY | O_DIRECTORY));

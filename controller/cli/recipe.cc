@@ -52,8 +52,11 @@ Result<int> RecipeDigest(Context& context) {
 Result<int> RecipeExample(Context& context) {
   const std::string example = policy::ExampleRecipe();
   context.output.Line(example);
+  policy::Faults faults;
+  const auto recipe = policy::ParseRecipe(example, faults);
+  if (!recipe.has_value()) return faults.ToError();
   JsonWriter json("recipe.example");
-  json.Member("kind", "command/v1").Raw("recipe", example);
+  json.Member("kind", "command/v1").Raw("recipe", policy::CanonicalRecipe(*recipe));
   context.output.Json(std::move(json));
   return 0;
 }

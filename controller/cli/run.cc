@@ -58,7 +58,7 @@ Result<int> Run(Context& context) {
   BAILIFF_TRY_ASSIGN(const Interrupts interrupts, Interrupts::Block());
   BAILIFF_TRY_ASSIGN(Store store, OpenStore(context));
   BAILIFF_TRY_ASSIGN(const Authority authority, store.GetAuthority());
-  BAILIFF_TRY_ASSIGN(const ImageRow image, store.FindImage(*context.command.Get("image")));
+  BAILIFF_TRY_ASSIGN(const ImageRow image, FindImage(store, *context.command.Get("image")));
   recipe.image = image.image;
   if (!flags->toolchain_given) {
     const auto digest =

@@ -17,6 +17,20 @@ Result<Store> OpenStore(Context& context) {
   return Store::Open(std::move(options));
 }
 
+Result<ImageRow> FindImage(Store& store, const std::string& text) {
+  Result<ImageRow> row = store.FindImage(text);
+  if (row.ok() || row.error().code != ErrorCode::kImageTag) return row;
+  Error error = std::move(row).error();
+  std::string name;
+  for (const char c : text) {
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_') name += c;
+  }
+  error.subject = "\"" + text + "\"";
+  error.fix = "docker export \"$(docker create " + text + ")\" > " + name +
+              ".tar && bailiff image import " + name + ".tar --name " + name;
+  return error;
+}
+
 Result<std::int64_t> ParseWhole(const std::string& text, std::string_view name) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -14,6 +14,9 @@ namespace bailiff::controller::cli {
 // kDataFormatUnknown, kStore*.
 Result<Store> OpenStore(Context& context);
 
+// The image named on the command line; for a tag the fix says how its content comes in.
+Result<ImageRow> FindImage(Store& store, const std::string& text);
+
 // A whole number of the command line, 0 or more. Error kArgumentValue naming `name`.
 Result<std::int64_t> ParseWhole(const std::string& text, std::string_view name);
 

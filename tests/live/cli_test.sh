@@ -76,6 +76,7 @@ says "no data directory: says how to make one" 78 "*data.directory.missing*fix: 
 says "a run without a data directory says the same" 78 "*data.directory.missing*fix: bailiff init*" \
   run --image b --source "$scratch/source" -- /bin/true
 answers "doctor works before there is anything" doctor doctor
+[[ $(bailiff --json doctor | member checked_unix_ms) -gt 1700000000000 ]] && pass "R16.04 doctor says when it looked" || fail "R16.04 doctor says when it looked"
 if bailiff --json doctor | python3 -c '
 import json, sys
 native = json.load(sys.stdin)["native"]
@@ -104,7 +105,7 @@ check "an export is the operator's and equal to what was imported" diff -r "$scr
 # --- mistakes
 says "misspelled verb" 64 '*"image lsit"*fix: bailiff image list*' image lsit
 says "misspelled option" 64 "*--memroy*fix: --memory*" run --image busybox --source "$revision" --memroy 1 -- /bin/true
-says "a tag is no name (R16.21)" 64 '*"ubuntu:24.04"*image.name.tag*' run --image ubuntu:24.04 --source "$revision" -- /bin/true
+says "a tag is no name (R16.21)" 64 '*"ubuntu:24.04"*image.name.tag*fix: docker export*ubuntu:24.04*bailiff image import*' run --image ubuntu:24.04 --source "$revision" -- /bin/true
 says "an image that is not there" 66 "*image.id.unknown*fix: bailiff image list*" run --image debian --source "$revision" -- /bin/true
 says "a revision that is not there" 66 "*revision.id.unknown*" run --image busybox --source 000000000000 -- /bin/true
 says "memory below the bound, as on the first screen" 65 \
@@ -122,7 +123,7 @@ says "evidence that is not there" 66 "*evidence*fix*" evidence show 000000000000
 says "an attempt that is not there" 66 "*attempt*" check show nothing
 says "a generation that is no number" 64 "*GEN*" check run run-1 one
 printf '{"version":1,"image":"busybox"}' >"$scratch/bad.json"
-says "a bad document: all its faults at once" 65 "*recipe.image.form*json.member.missing*" recipe check "$scratch/bad.json"
+says "a bad document: all its faults at once" 65 "*json.member.missing*recipe.image.form*" recipe check "$scratch/bad.json"
 head -c 1100000 /dev/zero >"$scratch/large.json"
 says "a document above 1 MiB" 65 "*cli.file.large*" recipe check "$scratch/large.json"
 bailiff recipe example >/dev/full 2>"$scratch/err"
@@ -161,15 +162,19 @@ rest=$(printf 'secret\n' | { bailiff --quiet "${run[@]}" -- /bin/cat; cat; })
 bailiff --quiet "${run[@]}" -- /bin/true <&- >&- 2>&-
 [[ $? == 0 ]] && pass "a13 works with 0, 1 and 2 closed" || fail "a13 works with 0, 1 and 2 closed"
 
+# --- on a terminal
+python3 "$BAILIFF_TREE/tests/live/terminal_test.py" "$BAILIFF_BUILD/bin/bailiff" "$data" busybox "$revision" "${BAILIFF_TEST_CGROUP_PARENT:-}" || tests_failed=$((tests_failed + 1))
+
 # --- records
 evidence=$(bailiff --json check list --limit 1 | member evidence_id)
 answers "check list" check.list check list
 answers "check show" check.show check show "$attempt"
+answers "R14.16 the seed's name for it" check.show check-show "$attempt"
 answers "check logs" check.logs check logs "$attempt"
 answers "evidence show" evidence.show evidence show "${evidence:0:12}"
 digest=$({ printf 'bailiff.evidence.v1\0'; bailiff evidence show "$evidence" --raw; } | sha256sum | cut -d' ' -f1)
 [[ $digest == "$evidence" ]] && pass "the id of evidence is the digest of its bytes" || fail "the id of evidence is the digest of its bytes" "$digest" "$evidence"
-answers "the seed's name for it (R14.17)" evidence.show check-evidence "$evidence"
+answers "R14.17 the seed's name for it" evidence.show check-evidence "$evidence"
 says "a finished attempt is not run again" 75 "*attempt*" check run "$attempt" 2
 says "a finished attempt is not cancelled" 75 "*attempt*" check cancel "$attempt" 2 "too late"
 
@@ -182,31 +187,65 @@ json.dump(request, open(sys.argv[1], "w"))' "$scratch/request.json"
 answers "check create" check.create check create "$scratch/request.json"
 answers "check create again gives the same (R13.25)" check.create check create "$scratch/request.json"
 says "check run at another generation" 75 "*pending at generation 0*fix: bailiff check run mine 0*" check run mine 5
-status "check run: exit by outcome" 0 check run mine 0
+status "R14.15 the seed's name for check run; exit by outcome" 0 check-run mine 0
 sed 's/"mine"/"other"/' "$scratch/request.json" >"$scratch/other.json"
 answers "a second one" check.create check create "$scratch/other.json"
 status "is cancelled while pending (R11.04)" 0 check cancel other 0 "not needed"
 
+# starts ARG…: a run in the background that has begun; $pid is the controller, $attempt and $generation its row.
+starts() {
+  "$BAILIFF_BUILD/bin/bailiff" --data-dir "$data" ${BAILIFF_TEST_CGROUP_PARENT:+--cgroup-parent "$BAILIFF_TEST_CGROUP_PARENT"} \
+    run --image busybox --source "$revision" --exit=outcome "$@" -- /bin/sh -c 'echo ready; sleep 25' >"$scratch/out" 2>"$scratch/err" &
+  pid=$!
+  for _ in $(seq 400); do grep -q ready "$scratch/out" && break; read -r -t 0.05 _ <> <(:) || true; done
+  bailiff --json check list --state running --limit 1 >"$scratch/running"
+  attempt=$(member attempt <"$scratch/running")
+  generation=$(member generation <"$scratch/running")
+}
+
 # --- Ctrl-C once: cancelled, cleaned up, recorded
 remember
-"$BAILIFF_BUILD/bin/bailiff" --data-dir "$data" ${BAILIFF_TEST_CGROUP_PARENT:+--cgroup-parent "$BAILIFF_TEST_CGROUP_PARENT"} \
-  run --image busybox --source "$revision" --exit=outcome -- /bin/sh -c 'echo ready; sleep 30' >"$scratch/out" 2>"$scratch/err" &
-pid=$!
-for _ in $(seq 200); do grep -q ready "$scratch/out" && break; read -r -t 0.05 _ <> <(:) || true; done
+starts
 live=$(bailiff --json surface --live)
 for role in controller collector warden candidate; do
   [[ $live == *"\"role\":\"$role\""* ]] && pass "surface --live shows the $role" || fail "surface --live shows the $role" "$live"
 done
+answers "check logs of a running attempt" check.logs check logs "$attempt"
+says "a running attempt whose owner lives is not recovered" 75 "*" check recover "$attempt" "$generation" "is it dead?"
 kill -INT "$pid"
 wait "$pid"
 [[ $? == 2 ]] && grep -q '^cancelled' "$scratch/err" && pass "Ctrl-C: cancelled and recorded" || fail "Ctrl-C: cancelled and recorded" "$(<"$scratch/err")"
 leaves_nothing "Ctrl-C leaves nothing behind"
+
+# --- cancelled by another process (R11.04, R14.18)
+starts
+status "R11.04 a running attempt is cancelled by its generation" 0 check-cancel "$attempt" "$generation" "changed my mind"
+wait "$pid"
+outcome=$(bailiff --json check show "$attempt" | member outcome)
+[[ $outcome == cancelled ]] && pass "R11.04 and its outcome is cancelled" || fail "R11.04 and its outcome is cancelled" "$outcome" "$(<"$scratch/err")"
+leaves_nothing "R11.04 leaves nothing behind"
+
+# --- the owner dies (R13.22, R13.23, R14.19)
+starts
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+state=$(bailiff --json check show "$attempt" | member state)
+[[ $state == running ]] && pass "R13.22 opening again changes nothing" || fail "R13.22 opening again changes nothing" "$state"
+says "R13.23 recovery asks for the generation seen" 75 "*" check recover "$attempt" 77 "it died"
+status "R14.19 check-recover" 0 check-recover "$attempt" "$generation" "it died"
+bailiff --json check show "$attempt" >"$scratch/shown"
+[[ $(member outcome <"$scratch/shown") == incomplete && $(member state <"$scratch/shown") == finished ]] &&
+  pass "R14.19 running became incomplete" || fail "R14.19 running became incomplete" "$(<"$scratch/shown")"
+leaves_nothing "R14.19 leaves nothing behind"
 
 # --- the rest
 answers "surface" surface surface
 check "surface is the committed PROTOCOL.md" diff <(bailiff surface) "$BAILIFF_TREE/ipc/PROTOCOL.md"
 answers "version" version version
 answers "recipe example" recipe.example recipe example
+digest=$(bailiff recipe example | bailiff check-recipe -)
+[[ $digest =~ ^[0-9a-f]{64}$ && $digest == "$(bailiff recipe example | bailiff recipe digest -)" ]] &&
+  pass "R14.04 check-recipe gives the digest of the canonical bytes" || fail "R14.04 check-recipe gives the digest of the canonical bytes" "$digest"
 check "the example is a good recipe" sh -c '"$0" recipe example | "$0" recipe check -' "$BAILIFF_BUILD/bin/bailiff"
 for shell in bash zsh fish; do answers "completion $shell" completion completion "$shell"; done
 status "image remove" 0 image remove piped
