@@ -80,6 +80,7 @@ void AddTypeFault(Faults& faults, std::string_view pointer, std::string_view sub
 
 Members::Members(const Value& value, std::string_view pointer, Faults& faults)
     : object_(value.object()), pointer_(pointer), faults_(faults) {
+  known_.reserve(8);
   if (object_ == nullptr) AddTypeFault(faults, pointer, "document", "an object", value);
 }
 

@@ -151,39 +151,25 @@ class Writer {
 void AppendQuoted(std::string& out, std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   out += '"';
-  for (const char c : text) {
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\b':
-        out += "\\b";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\f':
-        out += "\\f";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          out += "\\u00";
-          out += kDigits[static_cast<unsigned char>(c) >> 4];
-          out += kDigits[static_cast<unsigned char>(c) & 15];
-        } else {
-          out += c;
-        }
+  std::size_t plain = 0;  // start of what needs no escape
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte >= 0x20 && byte != '"' && byte != '\\') continue;
+    out += text.substr(plain, i - plain);
+    plain = i + 1;
+    out += '\\';
+    constexpr std::string_view kNamed = "\"\\\b\t\n\f\r";
+    constexpr std::string_view kLetters = "\"\\btnfr";
+    const std::size_t named = kNamed.find(text[i]);
+    if (named != std::string_view::npos) {
+      out += kLetters[named];
+    } else {
+      out += "u00";
+      out += kDigits[byte >> 4];
+      out += kDigits[byte & 15];
     }
   }
+  out += text.substr(plain);
   out += '"';
 }
 

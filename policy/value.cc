@@ -18,7 +18,7 @@ Value Value::MakeArray() {
 
 Value Value::MakeObject() {
   Value value;
-  value.state_.emplace<Object>();
+  value.state_.emplace<Object>().reserve(8);
   return value;
 }
 
