@@ -77,7 +77,7 @@ def main():
     build = os.environ.get("BAILIFF_BUILD") or sys.exit("BAILIFF_BUILD is not set")
     findings, tried = self_test()
     programs = sorted(p for p in os.listdir(os.path.join(build, "bin")) if os.access(os.path.join(build, "bin", p), os.X_OK)
-                      and p.startswith("bailiff") and "generator" not in p)
+                      and re.fullmatch(r"bailiff(-\w+)?", p))
     findings += [f"bin/{p}: not built" for p in sorted(EXPECTED - set(programs))]
     for name in programs:
         path, twin = os.path.join(build, "bin", name), os.path.join(build, "testing", "bin", name)

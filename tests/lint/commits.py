@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages of commits: `room: imperative subject` of at most 72 characters, why where the subject does not say it, a line `Tested: …`.
 
-Every commit since the first is looked at, but those of tests/lint/commits.known, which were there before the rule."""
+Every commit after the one in tests/lint/commits.since is looked at: the rule has been checked from there on."""
 import os
 import re
 import subprocess
@@ -35,23 +35,29 @@ def check_message(text):
     return found
 
 
-def known():
-    with open(os.path.join(lint.TOP, "tests/lint/commits.known"), encoding="utf-8") as file:
-        return {line.split()[0] for line in file if line.strip() and not line.startswith("#")}
+def since():
+    with open(os.path.join(lint.TOP, "tests/lint/commits.since"), encoding="utf-8") as file:
+        return file.read().split()[0]
+
+
+def git(tree, *words):
+    return subprocess.run(["git", *words], cwd=tree.root, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
 
 
 def check(tree):
     if tree.root is None:
         return [f"{path}: {f}" for path in tree.paths for f in check_message(tree.text(path))]
-    log = subprocess.run(["git", "log", "--no-merges", "--format=%H%x00%B%x01"], cwd=tree.root, stdout=subprocess.PIPE, text=True, check=False)
-    if log.returncode != 0:  # an export without its repository has no messages to look at
+    # A shallow clone has not the commit to start from: then its last one is looked at. An export has no messages at all.
+    start = since()
+    known = git(tree, "merge-base", "--is-ancestor", start, "HEAD").returncode == 0
+    log = git(tree, "log", "--no-merges", "--format=%H%x00%B%x01", f"{start}..HEAD" if known else "-1")
+    if log.returncode != 0:
         print("no repository here: no messages looked at")
         return []
-    found, exempt = [], known()
+    found = []
     for entry in filter(str.strip, log.stdout.split("\x01")):
         commit, text = entry.strip("\n").split("\x00", 1)
-        if commit not in exempt and "shallow" not in commit:
-            found += [f"{commit[:12]} {text.splitlines()[0][:50] if text.strip() else ''}: {f}" for f in check_message(text)]
+        found += [f"{commit[:12]} {text.splitlines()[0][:50] if text.strip() else ''}: {f}" for f in check_message(text)]
     return found
 
 
