@@ -171,7 +171,7 @@ Examination Examine(Context& context) {
     }
   }
   if (host->preparer.has_value()) {
-    if (auto removed = host->preparer->RemoveCgroups(std::string(32, '0')); !removed.ok()) {
+    if (auto removed = host->preparer->RemoveCgroups(); !removed.ok()) {
       exam.Fail("cgroups left over", removed.error(), false);
     }
   }

@@ -63,6 +63,24 @@ Result<bool> OwnersLock::RowHeld(std::int64_t row) {
   return lock.l_type != F_UNLCK;
 }
 
+Result<void> OwnersLock::ShareCgroups() {
+  struct flock lock = ByteLock(F_RDLCK, kCgroups);
+  while (fcntl(fd_.get(), F_OFD_SETLKW, &lock) != 0) {
+    if (errno != EINTR) return SystemError("fcntl(F_OFD_SETLKW)", kName);
+  }
+  held_.insert(kCgroups);
+  return {};
+}
+
+Result<bool> OwnersLock::TryOwnCgroups() {
+  struct flock lock = ByteLock(F_WRLCK, kCgroups);
+  if (fcntl(fd_.get(), F_OFD_SETLK, &lock) == 0) return true;
+  if (errno == EAGAIN || errno == EACCES) return false;
+  return SystemError("fcntl(F_OFD_SETLK)", kName);
+}
+
+void OwnersLock::ReleaseCgroups() { ReleaseByte(kCgroups); }
+
 Result<std::uint32_t> OwnersLock::AcquireIdSlot(std::uint32_t slots) {
   for (std::uint32_t slot = 0; slot < slots; ++slot) {
     BAILIFF_TRY_ASSIGN(const bool ours, TryByte(kFirstSlot + slot));

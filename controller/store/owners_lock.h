@@ -29,6 +29,12 @@ class OwnersLock {
   Result<bool> TryRow(std::int64_t row);
   void ReleaseRow(std::int64_t row);
 
+  // Every attempt shares one byte while cgroups of the repository may be in use; who can have it
+  // alone may remove their parent. Share waits for a remover, which holds it for microseconds.
+  Result<void> ShareCgroups();
+  Result<bool> TryOwnCgroups();
+  void ReleaseCgroups();
+
   // Whether another description holds the byte; takes nothing. For lists and doctor: the answer may
   // be old when it is read. A row held by this object counts as held.
   Result<bool> RowHeld(std::int64_t row);
@@ -41,6 +47,7 @@ class OwnersLock {
 
  private:
   explicit OwnersLock(ipc::Fd fd) : fd_(std::move(fd)) {}
+  static constexpr std::int64_t kCgroups = std::int64_t{1} << 41;
   Result<bool> TryByte(std::int64_t offset);
   void ReleaseByte(std::int64_t offset);
 

@@ -53,6 +53,13 @@ AttemptOwner& AttemptOwner::operator=(AttemptOwner&&) noexcept = default;
 
 AttemptOwner::~AttemptOwner() {
   if (state_ == nullptr) return;
+  // The last one of the repository takes the parent away; when it cannot, the next one will.
+  const auto last = state_->locks->TryOwnCgroups();
+  if (last.ok() && *last && state_->mode->preparer) {
+    static_cast<void>(state_->mode->preparer->RemoveCgroups().ok());
+  }
+  state_->locks->ReleaseCgroups();
+  state_->mode->preparer.reset();
   if (state_->row) state_->locks->ReleaseRow(*state_->row);
   state_->locks->ReleaseSlot(state_->slot);
 }
@@ -65,8 +72,13 @@ Result<AttemptOwner> AttemptOwner::Prepare(HostMode& mode, OwnersLock& locks,
   state->locks = &locks;
   state->repository = repository;
   state->operator_json = std::move(operator_json);
-  BAILIFF_TRY_ASSIGN(state->subtree, CgroupSubtree::Open(mode, repository));
-  mode.preparer.reset();  // nothing more needs the operator's privilege
+  BAILIFF_TRY(locks.ShareCgroups());
+  auto subtree = CgroupSubtree::Open(mode, repository);
+  if (!subtree.ok()) {
+    locks.ReleaseCgroups();
+    return std::move(subtree).error();
+  }
+  state->subtree = std::move(*subtree);
   BAILIFF_TRY_ASSIGN(state->host, ReadHostInstance(mode));
   BAILIFF_TRY_ASSIGN(state->slot, locks.AcquireIdSlot(mode.slots()));
   state->ids = mode.Slot(state->slot);

@@ -3,10 +3,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +27,8 @@ struct Work {
   std::string cgroup_parent;
   int export_directory;
   pid_t controller;
+  // Made by this process: where they are is not asked again, since on v2 it has moved meanwhile.
+  std::vector<std::string> subtrees = {};
 };
 
 // newuidmap(1) and newgidmap(1) are set-user-ID: the only programs of others that are executed, by
@@ -53,7 +57,7 @@ Result<void> RunMapTool(const char* tool, std::vector<std::string> words) {
   return {};
 }
 
-Result<void> WriteMaps(const Work& work) {
+Result<void> WriteMaps(Work& work) {
   const HostIdPlan& plan = work.plan;
   const std::string proc = "/proc/" + std::to_string(work.controller);
   if (plan.root_started) {
@@ -109,7 +113,7 @@ Result<void> MakeDirectory(const std::string& path) {
 
 // v2 forbids processes in a cgroup that hands controllers to its children (cgroups(7), "no internal
 // processes"): the controller and this process move to a leaf of their own.
-Result<void> HandDown(const Work& work, const std::string& parent, const std::string& subtree) {
+Result<void> HandDown(Work& work, const std::string& parent, const std::string& subtree) {
   const std::string leaf = parent + "/controller";
   BAILIFF_TRY(MakeDirectory(leaf));
   for (const pid_t pid : {getpid(), work.controller}) {
@@ -153,10 +157,13 @@ Result<void> HandDown(const Work& work, const std::string& parent, const std::st
   return {};
 }
 
-Result<void> MakeCgroups(const Work& work, const std::string& name) {
+Result<void> DropCapabilities();
+
+Result<void> MakeCgroups(Work& work, const std::string& name) {
   BAILIFF_TRY_ASSIGN(const CgroupLayout layout, FindCgroups(work.cgroup_parent));
   for (const CgroupHierarchy& hierarchy : layout.hierarchies) {
     const std::string subtree = hierarchy.parent + "/" + name;
+    work.subtrees.push_back(subtree);
     if (!work.cgroup_parent.empty()) BAILIFF_TRY(MakeDirectory(hierarchy.parent));
     if (layout.version == 2) {
       BAILIFF_TRY(HandDown(work, hierarchy.parent, subtree));
@@ -166,16 +173,29 @@ Result<void> MakeCgroups(const Work& work, const std::string& name) {
         BAILIFF_TRY(Own(work.plan, subtree + file));
     }
   }
-  return {};
+  return DropCapabilities();
 }
 
 // Only an empty one goes: what an attempt still has in it stays.
-Result<void> RemoveCgroups(const Work& work, const std::string& name) {
-  BAILIFF_TRY_ASSIGN(const CgroupLayout layout, FindCgroups(work.cgroup_parent));
-  for (const CgroupHierarchy& hierarchy : layout.hierarchies) {
-    const std::string subtree = hierarchy.parent + "/" + name;
+Result<void> RemoveCgroups(const Work& work) {
+  for (const std::string& subtree : work.subtrees) {
     if (rmdir(subtree.c_str()) != 0 && errno != ENOENT) return SystemError("rmdir", subtree);
   }
+  return {};
+}
+
+// What is left to do after the cgroups are made needs the caller's id and no capability. An
+// ordinary user has none to give up.
+Result<void> DropCapabilities() {
+  for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability, 0UL, 0UL, 0UL) >= 0;
+       ++capability) {
+    prctl(PR_CAPBSET_DROP, capability, 0UL, 0UL, 0UL);
+  }
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[2] = {};
+  if (syscall(SYS_capset, &header, none) != 0) return SystemError("capset", "preparer");
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) != 0)
+    return SystemError("PR_SET_NO_NEW_PRIVS", "preparer");
   return {};
 }
 
@@ -215,14 +235,14 @@ bool IsSubtreeName(const std::string& name) {
                      [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-Result<void> Serve(const Work& work, const std::string& request) {
+Result<void> Serve(Work& work, const std::string& request) {
   if (request == "m") return WriteMaps(work);
   if (request == "o" && work.export_directory >= 0)
     return GiveBack(work.export_directory, work.plan, 0);
   if (request.size() > 1 && request[0] == 'c' && IsSubtreeName(request.substr(1)))
     return MakeCgroups(work, request.substr(1));
   if (request.size() > 1 && request[0] == 'r' && IsSubtreeName(request.substr(1)))
-    return RemoveCgroups(work, request.substr(1));
+    return RemoveCgroups(work);
   return Error{ErrorCode::kSystem, "preparer", "a request it does not know", EINVAL, {}};
 }
 
@@ -237,7 +257,7 @@ std::string Encode(const Result<void>& result) {
   return text;
 }
 
-[[noreturn]] void Run(const Work& work, int socket) {
+[[noreturn]] void Run(Work& work, int socket) {
   prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGKILL));
   signal(SIGINT, SIG_IGN);  // a Ctrl-C reaches the whole terminal group; the controller decides
   signal(SIGTERM, SIG_IGN);
@@ -266,7 +286,8 @@ Result<Preparer> Preparer::Start(const HostIdPlan& plan, std::string cgroup_pare
   if (pid < 0) return SystemError("fork", "preparer");
   if (pid == 0) {
     ours.reset();
-    Run(Work{plan, std::move(cgroup_parent), export_directory, controller}, theirs.get());
+    Work work{plan, std::move(cgroup_parent), export_directory, controller, {}};
+    Run(work, theirs.get());
   }
   return Preparer(pid, std::move(ours));
 }
@@ -312,9 +333,7 @@ Result<void> Preparer::WriteMaps() { return Ask('m', ""); }
 Result<void> Preparer::MakeCgroups(const std::string& repository) {
   return Ask('c', "bailiff." + repository.substr(0, 8));
 }
-Result<void> Preparer::RemoveCgroups(const std::string& repository) {
-  return Ask('r', "bailiff." + repository.substr(0, 8));
-}
+Result<void> Preparer::RemoveCgroups() { return Ask('r', ""); }
 Result<void> Preparer::GiveBack() { return Ask('o', ""); }
 
 }  // namespace bailiff::controller

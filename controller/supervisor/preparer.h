@@ -29,10 +29,10 @@ class Preparer {
   // namespace.
   Result<void> WriteMaps();
   // Makes bailiff.<repository> below the cgroup parent, owned by the service account, and moves the
-  // controller out of the way (v2).
+  // controller out of the way (v2). After it this process holds no capability any more.
   Result<void> MakeCgroups(const std::string& repository);
-  // Removes it again where it is empty. For `doctor`, whose subtree is only a trial.
-  Result<void> RemoveCgroups(const std::string& repository);
+  // Removes what MakeCgroups made where it is empty (EBUSY otherwise).
+  Result<void> RemoveCgroups();
   // Gives the export directory and all in it to the operator.
   Result<void> GiveBack();
 
