@@ -241,8 +241,7 @@ Result<void> Serve(Work& work, const std::string& request) {
     return GiveBack(work.export_directory, work.plan, 0);
   if (request.size() > 1 && request[0] == 'c' && IsSubtreeName(request.substr(1)))
     return MakeCgroups(work, request.substr(1));
-  if (request.size() > 1 && request[0] == 'r' && IsSubtreeName(request.substr(1)))
-    return RemoveCgroups(work);
+  if (request == "r") return RemoveCgroups(work);
   return Error{ErrorCode::kSystem, "preparer", "a request it does not know", EINVAL, {}};
 }
 
