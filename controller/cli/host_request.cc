@@ -58,6 +58,8 @@ Result<std::string> DataDirectoryOf(const Command& command) {
 Result<HostModeRequest> MakeHostRequest(Command& command) {
   BAILIFF_TRY_ASSIGN(const HostIdPlan plan, PlanHostIds());
   BAILIFF_TRY_ASSIGN(const std::string path, DataDirectoryOf(command));
+  // What is said later names the same place: then this process is id 0 of its own namespace.
+  command.globals.data_dir = path;
   HostModeRequest request;
   request.cgroup_parent = command.globals.cgroup_parent;
   if (command.row->needs == Needs::kCreate) {
