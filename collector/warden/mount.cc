@@ -57,9 +57,8 @@ Result<void> SetFlags(int at, const char* path, unsigned flags) {
 
 Result<void> Attach(int mount, int at, const char* path) {
   if (const int error = BAILIFF_FAULT(WardenMount)) return SystemError("move_mount", path, error);
-  BAILIFF_TRY_ASSIGN(const ipc::Fd place, ipc::OpenBeneath(at, path, O_PATH));
-  if (move_mount(mount, "", place.get(), "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) !=
-      0)
+  // Without MOVE_MOUNT_T_SYMLINKS the last component is not followed.
+  if (move_mount(mount, "", at, path, MOVE_MOUNT_F_EMPTY_PATH) != 0)
     return SystemError("move_mount", path);
   return {};
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls of mount(2)'s newer interface that a cell is made of. Flags are those of policy/cell.h.
-// Every path is relative to a descriptor; no link is followed on the way to a place in the image.
+// Every path is relative to a descriptor. The one component of a path that belongs to an image is
+// its first, which CheckMountPoints has found to be a real directory; the image is read-only by
+// then.
 #pragma once
 
 #include <initializer_list>
@@ -25,7 +27,7 @@ Result<ipc::Fd> CloneMount(int at, const char* path, unsigned flags);
 // Adds flags to the mount at `path`, or to the mount `at` itself when `path` is "".
 Result<void> SetFlags(int at, const char* path, unsigned flags);
 
-// Attaches a detached mount on an existing directory or file.
+// Attaches a detached mount on an existing directory or file, which is not a link.
 Result<void> Attach(int mount, int at, const char* path);
 
 }  // namespace bailiff::warden
