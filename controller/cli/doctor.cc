@@ -171,9 +171,8 @@ Examination Examine(Context& context) {
     }
   }
   if (host->preparer.has_value()) {
-    if (auto removed = host->preparer->RemoveCgroups(); !removed.ok()) {
-      exam.Fail("cgroups left over", removed.error(), false);
-    }
+    const Result<void> removed = host->preparer->RemoveCgroups();
+    if (cgroup.ok() && !removed.ok()) exam.Fail("cgroups left over", removed.error(), false);
   }
   context.host = nullptr;
   return exam;
@@ -219,7 +218,7 @@ void Print(const Examination& exam, Output& output) {
     table.Row({"store", "none", EscapeName(exam.path) + " is not there yet. fix: bailiff init"});
   }
   if (exam.disk.has_value()) {
-    table.Row({"disk", EscapeName(exam.path), ShowBytes(exam.disk->free_bytes) + " free"});
+    table.Row({"disk", "free", ShowBytes(exam.disk->free_bytes) + " at " + EscapeName(exam.path)});
   }
   table.Row({"looked at", ShowTime(exam.unix_ms)});
   output.Line(table.Text());

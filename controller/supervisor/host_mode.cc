@@ -67,10 +67,13 @@ Result<void> Unshare() {
   };
   if (says("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1")) {
     error.why += ": AppArmor restricts them here (kernel.apparmor_restrict_unprivileged_userns=1)";
+    error.fix = "run as root, or sysctl kernel.apparmor_restrict_unprivileged_userns=0";
   } else if (says("/proc/sys/kernel/unprivileged_userns_clone", "0")) {
     error.why += ": kernel.unprivileged_userns_clone=0";
+    error.fix = "run as root, or sysctl kernel.unprivileged_userns_clone=1";
   } else if (says("/proc/sys/user/max_user_namespaces", "0")) {
     error.why += ": user.max_user_namespaces=0";
+    error.fix = "sysctl user.max_user_namespaces=10000";
   }
   return error;
 }

@@ -86,28 +86,32 @@ Result<void> WriteMaps(Work& work) {
                                            "1", "1", std::to_string(plan.first_gid), count});
 }
 
+// A call on cgroupfs that failed, with what would mend it (h02, h03).
+Error CgroupError(const char* call, const std::string& path) {
+  Error error = SystemError(call, path);
+  error.code = ErrorCode::kCgroupUnavailable;
+  if (error.system_error == EROFS) {
+    error.fix =
+        "cgroupfs is mounted read-only here; run on the host or with a writable, private cgroup "
+        "namespace";
+  }
+  if (error.system_error == EACCES || error.system_error == EPERM) {
+    error.fix =
+        "the parent cgroup is not delegated to this user: systemd-run --user --scope -p "
+        "Delegate=yes bailiff …, or run as root";
+  }
+  return error;
+}
+
 Result<void> Own(const HostIdPlan& plan, const std::string& path) {
   if (!plan.root_started) return {};
   if (lchown(path.c_str(), plan.service_uid, plan.service_gid) != 0)
-    return SystemError("lchown", path);
+    return CgroupError("lchown", path);
   return {};
 }
 
 Result<void> MakeDirectory(const std::string& path) {
-  if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) {
-    Error error = SystemError("mkdir", path);
-    error.code = ErrorCode::kCgroupUnavailable;
-    if (error.system_error == EROFS)
-      error.fix =
-          "cgroupfs is mounted read-only here; run on the host or with a writable, private cgroup "
-          "namespace";
-    if (error.system_error == EACCES || error.system_error == EPERM) {
-      error.fix =
-          "the parent cgroup is not delegated to this user: systemd-run --user --scope -p "
-          "Delegate=yes bailiff …, or run as root";
-    }
-    return error;
-  }
+  if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) return CgroupError("mkdir", path);
   return {};
 }
 
