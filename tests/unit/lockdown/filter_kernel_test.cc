@@ -163,10 +163,13 @@ struct Report {
 
 void OnTrap(int, siginfo_t*, void*) { syscall(SYS_exit_group, 159); }
 
-long RawFork(long number) {
+// fork, vfork, clone. The child must not come back into this function: after vfork it stands on our
+// stack, and it would write a report of its own.
+long RawFork(long number, unsigned long flags) {
   long result = number;
-  // A child must not come back into this function: after vfork it stands on our stack.
   __asm__ volatile(
+      "xor %%r10d, %%r10d\n\t"
+      "xor %%r8d, %%r8d\n\t"
       "syscall\n\t"
       "test %%rax, %%rax\n\t"
       "jnz 1f\n\t"
@@ -174,9 +177,9 @@ long RawFork(long number) {
       "xor %%edi, %%edi\n\t"
       "syscall\n\t"
       "1:"
-      : "+a"(result)
-      :
-      : "rcx", "r11", "rdi", "memory");
+      : "+a"(result), "+D"(flags)
+      : "S"(0), "d"(0)
+      : "rcx", "r8", "r10", "r11", "memory");
   return result;
 }
 
@@ -196,8 +199,8 @@ long RawFork(long number) {
                         const_cast<sock_filter*>(program.data())};
   if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &code) != 0) syscall(SYS_exit_group, 98);
   long result = 0;
-  if (one.number == SYS_fork || one.number == SYS_vfork) {
-    result = RawFork(one.number);
+  if (one.number == SYS_fork || one.number == SYS_vfork || one.number == SYS_clone) {
+    result = RawFork(one.number, one.args[0]);
     report->error = result < 0 ? static_cast<int>(-result) : 0;
   } else {
     result = syscall(one.number, one.args[0], one.args[1], one.args[2], one.args[3], one.args[4],
