@@ -126,6 +126,7 @@ Result<ImageInfo> ImportImage(const JobHost& host, int archive, const JobHooks& 
   ImageInfo info;
   BAILIFF_TRY_ASSIGN(info.source, HashArchive(archive, hooks));
   BAILIFF_TRY_ASSIGN(const ipc::Fd images, OpenData(host.data, "images"));
+  BAILIFF_TRY(SweepStaging(host.data));
   BAILIFF_TRY_ASSIGN(const StagingDirectory staging, StagingDirectory::Make(host));
   BAILIFF_TRY_ASSIGN(
       JobClaims claims,

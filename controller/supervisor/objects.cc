@@ -84,6 +84,20 @@ Result<ipc::Fd> OpenTrees(int data) {
   return trees;
 }
 
+// R3.02: nothing is written over or between what is there.
+Result<void> CheckEmpty(int directory) {
+  BAILIFF_TRY_ASSIGN(ipc::Fd listing, ipc::OpenAt(directory, ".", O_RDONLY | O_DIRECTORY));
+  const std::unique_ptr<DIR, int (*)(DIR*)> names(fdopendir(listing.get()), closedir);
+  if (names == nullptr) return SystemError("fdopendir", "export directory");
+  static_cast<void>(listing.release());
+  while (const dirent* entry = readdir(names.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..")
+      return Error{ErrorCode::kDestinationExists, "export directory", "it is not empty", 0, {}};
+  }
+  return {};
+}
+
 // Two processes write one half each: creating files is most of the time, and does it on two
 // processors.
 Result<void> MaterializeParts(const JobHost& host, const Digest& tree, int objects, int out,
@@ -108,6 +122,7 @@ Result<bool> IsDirectory(int parent, const char* name) {
 }  // namespace
 
 Result<RevisionInfo> ImportDirectory(const JobHost& host, int directory, const JobHooks& hooks) {
+  BAILIFF_TRY(SweepStaging(host.data));
   BAILIFF_TRY_ASSIGN(const StagingDirectory staging, StagingDirectory::Make(host));
   BAILIFF_TRY_ASSIGN(
       JobClaims claims,
@@ -149,6 +164,7 @@ Result<void> EnsureTree(const JobHost& host, const Digest& tree, const JobHooks&
 Result<void> ExportTree(const JobHost& host, const Digest& tree, int directory,
                         const JobHooks& hooks) {
   BAILIFF_TRY_ASSIGN(const ipc::Fd objects, OpenObjects(host.data));
+  BAILIFF_TRY(CheckEmpty(directory));
   if (fchown(directory, host.identity.uid, host.identity.gid) != 0)
     return SystemError("fchown", "export directory");
   BAILIFF_TRY(RunJob(host, {JobKind::kExport, tree, objects.get(), directory, 0, 1}, hooks));

@@ -66,8 +66,8 @@ int main(int count, char** arguments) {
   const int rounds = count > 2 ? std::atoi(arguments[2]) : 5;
   std::string data = std::string(count > 3 ? arguments[3] : "/tmp") + "/bailiff-bench-XXXXXX";
   if (mkdtemp(data.data()) == nullptr) return 1;
-  for (const char* name :
-       {"objects", "objects/blob", "objects/tree", "objects/revision", "trees", "staging"})
+  for (const char* name : {"objects", "objects/blob", "objects/tree", "objects/revision", "trees",
+                           "images", "staging"})
     std::filesystem::create_directory(data + "/" + name);
   JobHost host;
   host.data = Open(data, O_RDONLY | O_DIRECTORY);
@@ -77,6 +77,18 @@ int main(int count, char** arguments) {
   host.identity.uid_map = host.identity.gid_map = {{0, kHelper, 1}};
   host.identity.uid = host.identity.gid = kHelper;
   auto begin = std::chrono::steady_clock::now();
+  if (!std::filesystem::is_directory(arguments[1])) {
+    const auto image = Take(ImportImage(host, Open(arguments[1], O_RDONLY), {}));
+    std::printf("image %.0f ms, cpu %.0f ms: %llu entries, %llu bytes, %zu warnings\n",
+                Milliseconds(begin), CpuMilliseconds(),
+                static_cast<unsigned long long>(image.entries),
+                static_cast<unsigned long long>(image.bytes), image.warnings.size());
+    rusage usage{};
+    getrusage(RUSAGE_CHILDREN, &usage);
+    std::printf("largest helper %ld KiB\n", usage.ru_maxrss);
+    std::filesystem::remove_all(data);
+    return 0;
+  }
   const auto revision = Take(ImportDirectory(host, Open(arguments[1], O_RDONLY | O_DIRECTORY), {}));
   std::printf("import %.0f ms: %llu entries, %llu bytes\n", Milliseconds(begin),
               static_cast<unsigned long long>(revision.entries),

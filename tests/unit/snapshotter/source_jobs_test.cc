@@ -226,6 +226,17 @@ TEST_F(SourceJobs, export_writes_an_ordinary_tree) {
                 {"bin", "d 0755"}, {"bin/run", "f 0755 #!/bin/sh\n"}, {"doc", "f 0644 text"}}));
 }
 
+TEST_F(SourceJobs, R3_02_export_writes_into_nothing_that_is_there) {
+  source_.Write("doc", "text");
+  const auto imported = ImportDirectory(host_, source_.fd(), hooks_);
+  ASSERT_TRUE(imported.ok()) << Why(imported);
+  TempDirectory out;
+  out.Write("mine", "kept");
+  EXPECT_EQ(CodeOf(controller::ExportTree(host_, imported->tree, out.fd(), hooks_)),
+            "snapshot.destination.exists");
+  EXPECT_EQ(Listing(out.path()), (std::map<std::string, std::string>{{"mine", "f 0644 kept"}}));
+}
+
 TEST_F(SourceJobs, e01_a_sweep_removes_what_dead_controllers_left) {
   data_.MakeDirectory("staging/0123456789abcdef0123456789abcdef/out/deep", 0000);
   const auto swept = controller::SweepStaging(data_.fd());

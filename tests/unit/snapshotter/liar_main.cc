@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// A hijacked snapshotter or importer: locked and polite like the real one, and lying. Which lie is
+// read from the file `lie` of its input (or is the archive itself). It keeps the protocol but where
+// the lie is about the protocol.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "ipc/codec.h"
+#include "ipc/fault.h"
+#include "snapshotter/helper_main.h"
+#include "snapshotter/importer/directory.h"
+#include "snapshotter/importer/image.h"
+#include "snapshotter/materialize.h"
+#include "snapshotter/verify.h"
+
+namespace bailiff::snapshotter {
+namespace {
+
+using policy::ObjectKind;
+
+// Forgets everything a real job reports, so that the lie decides what is said.
+class Silent final : public Reporter {
+ public:
+  Result<void> Progress(std::uint64_t, std::uint64_t) override { return {}; }
+  Result<void> Object(ObjectKind, const policy::Digest&, std::uint64_t) override { return {}; }
+  Result<void> Warn(policy::SnapshotWarning, std::string_view) override { return {}; }
+};
+
+std::string LieOf(const Inputs& inputs) {
+  const int fd =
+      inputs.archive >= 0 ? inputs.archive : openat(inputs.in, "lie", O_RDONLY | O_CLOEXEC);
+  const auto text = ipc::ReadToEnd(fd, 4096, "lie");
+  return text.ok() ? *text : "";
+}
+
+void Put(int out, const std::string& name, const std::string& bytes) {
+  const ipc::Fd file(openat(out, name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  static_cast<void>(ipc::WriteAll(file.get(), bytes, name));
+}
+
+// The words a hijacked helper can send past its own session.
+void Say(const wire::FromSnapshotter& message) {
+  static_cast<void>(ipc::SendMessage(ipc::kChannelFd, message));
+}
+
+// A complete small import whose parts the lie then bends.
+Result<JobResult> FalseImport(const std::string& lie, int out, Reporter& reporter) {
+  const std::string blob = "honest";
+  const policy::Digest blob_id = policy::Hash(blob);
+  const policy::Digest tree = policy::HashDomain("bailiff.tree.v1", "bailiff.tree.v1\n");
+  const std::string revision =
+      policy::DirectoryRevision(lie == "revision of another tree" ? policy::Hash("other") : tree);
+  const policy::Digest revision_id = policy::HashDomain("bailiff.revision.v1", revision);
+  const std::string name = policy::StagedName(ObjectKind::kBlob, blob_id);
+  std::uint64_t size = blob.size();
+  if (lie == "other bytes under the name") {
+    Put(out, name, "hacked");
+  } else if (lie == "a link under the name") {
+    if (symlinkat("/etc/passwd", out, name.c_str()) != 0) return SystemError("symlinkat", name);
+  } else if (lie == "a directory under the name") {
+    if (mkdirat(out, name.c_str(), 0755) != 0) return SystemError("mkdirat", name);
+  } else if (lie == "a second name of the file") {
+    Put(out, name, blob);
+    if (linkat(out, name.c_str(), out, "second", 0) != 0) return SystemError("linkat", name);
+  } else if (lie == "another size") {
+    Put(out, name, blob);
+    size = 5;
+  } else if (lie != "nothing under the name") {
+    Put(out, name, blob);
+  }
+  Put(out, policy::StagedName(ObjectKind::kTree, tree), "bailiff.tree.v1\n");
+  Put(out, policy::StagedName(ObjectKind::kRevision, revision_id), revision);
+  BAILIFF_TRY(reporter.Object(ObjectKind::kBlob, blob_id, size));
+  BAILIFF_TRY(reporter.Object(ObjectKind::kTree, tree, 16));
+  if (lie == "two trees")
+    BAILIFF_TRY(reporter.Object(ObjectKind::kTree, policy::Hash("second"), 16));
+  if (lie != "no revision")
+    BAILIFF_TRY(reporter.Object(ObjectKind::kRevision, revision_id, revision.size()));
+  if (lie == "a layer in a source") BAILIFF_TRY(reporter.Object(ObjectKind::kLayer, tree, 1));
+  if (lie == "too many objects") {
+    for (int i = 0; i < 11'000; ++i)
+      BAILIFF_TRY(reporter.Object(ObjectKind::kBlob, policy::Hash(std::to_string(i)), 1));
+  }
+  return JobResult{revision_id, tree, 1, blob.size()};
+}
+
+Result<JobResult> FalseImage(const std::string& lie, int out, Reporter& reporter) {
+  const policy::Digest diff_id = policy::Hash("no such layer");
+  std::string config = policy::RootfsConfig(diff_id);
+  if (mkdirat(out, "root", 0755) != 0) return SystemError("mkdirat", "root");
+  const ipc::Fd root(openat(out, "root", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  Put(root.get(), "sh", "hacked");
+  const ipc::Fd shell(openat(root.get(), "sh", O_RDONLY | O_CLOEXEC));
+  if (lie == "image: another configuration") config = "{}";
+  Put(out, "config.json", config);
+  if (lie == "image: a file too many") Put(out, "extra", "x");
+  if (lie == "image: setuid in the root" && fchmod(shell.get(), 04755) != 0)
+    return SystemError("fchmod", "sh");
+  BAILIFF_TRY(reporter.Object(ObjectKind::kLayer, diff_id, 1));
+  policy::Digest image = policy::Hash(policy::RootfsConfig(diff_id));
+  if (lie == "image: another id") image = policy::Hash("a trusted image");
+  return JobResult{image, {}, 1, 6};
+}
+
+// Bends a tree that was written as it should be.
+Result<JobResult> FalseTree(const std::string& lie, const Order& order, const Inputs& inputs,
+                            Reporter& reporter) {
+  BAILIFF_TRY_ASSIGN(JobResult result,
+                     Materialize(inputs.in, inputs.out, order.tree, kSnapshotModes,
+                                 {order.part, order.parts}, reporter));
+  if (order.part != 0) return result;
+  const int out = inputs.out;
+  if (lie == "tree: other bytes") {
+    const ipc::Fd file(openat(out, "a", O_RDONLY | O_CLOEXEC));
+    if (fchmod(file.get(), 0644) != 0) return SystemError("fchmod", "a");
+    Put(out, "a", "evil");
+    if (fchmod(file.get(), 0444) != 0) return SystemError("fchmod", "a");
+  }
+  if (lie == "tree: one file more") {
+    Put(out, "more", "x");
+    const ipc::Fd file(openat(out, "more", O_RDONLY | O_CLOEXEC));
+    if (fchmod(file.get(), 0444) != 0) return SystemError("fchmod", "more");
+  }
+  if (lie == "tree: an empty directory" && mkdirat(out, "empty", 0755) != 0)
+    return SystemError("mkdirat", "empty");
+  if (lie == "tree: a writable file") Put(out, "a2", "x");
+  if (lie == "tree: setuid") {
+    const ipc::Fd file(openat(out, "a", O_RDONLY | O_CLOEXEC));
+    if (fchmod(file.get(), 04555) != 0) return SystemError("fchmod", "a");
+  }
+  if (lie == "tree: executable") {
+    const ipc::Fd file(openat(out, "a", O_RDONLY | O_CLOEXEC));
+    if (fchmod(file.get(), 0555) != 0) return SystemError("fchmod", "a");
+  }
+  return result;
+}
+
+Result<JobResult> LieInProtocol(const std::string& lie, Reporter& reporter) {
+  wire::FromSnapshotter message;
+  if (lie == "protocol: an observation") {
+    message.mutable_observation()->set_index(1);
+    Say(message);
+  }
+  if (lie == "protocol: a second hello") {
+    message.mutable_hello()->set_protocol(ipc::kProtocol);
+    Say(message);
+  }
+  if (lie == "protocol: an unknown fault") {
+    message.mutable_failed()->set_code(9999);
+    Say(message);
+  }
+  if (lie == "protocol: an unknown warning") {
+    message.mutable_warning()->set_code(9999);
+    Say(message);
+  }
+  if (lie == "protocol: no last word") _exit(0);
+  if (lie == "protocol: crash") __builtin_trap();
+  if (lie == "protocol: too many warnings") {
+    for (int i = 0; i < 1100; ++i) {
+      message.mutable_warning()->set_code(1);
+      Say(message);
+    }
+  }
+  if (lie == "call: a socket") open("/nowhere", O_RDONLY | O_CLOEXEC);
+  if (lie == "call: a process") static_cast<void>(fork());
+  static_cast<void>(reporter.Progress(1, 1));
+  return JobResult{};
+}
+
+Result<JobResult> Run(const Order& order, const Inputs& inputs, Reporter& reporter) {
+  const std::string lie = LieOf(inputs);
+  Silent silent;
+  if (lie.starts_with("protocol: ") || lie.starts_with("call: "))
+    return LieInProtocol(lie, reporter);
+  switch (order.job) {
+    case Job::kMaterialize:
+      return FalseTree(lie, order, inputs, reporter);
+    case Job::kExport:
+      return Materialize(inputs.in, inputs.out, order.tree, kExportModes, {0, 1}, reporter);
+    case Job::kVerifySource:
+      // What was read of the tree may have hijacked it; it still does not know which digest is
+      // wanted.
+      return VerifyTree(inputs.in, VerifyProfile::kSource, reporter);
+    case Job::kVerifyImage:
+      return VerifyTree(inputs.in, VerifyProfile::kImage, reporter);
+    case Job::kImportDirectory:
+      return FalseImport(lie, inputs.out, reporter);
+    case Job::kImportImage:
+      return FalseImage(lie, inputs.out, reporter);
+  }
+  return JobResult{};
+}
+
+}  // namespace
+}  // namespace bailiff::snapshotter
+
+int main() {
+  return bailiff::snapshotter::HelperMain(bailiff::policy::Role::LIAR_ROLE,
+                                          bailiff::snapshotter::Run);
+}

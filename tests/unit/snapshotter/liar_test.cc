@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hijacked helpers against the controller: whatever they claim, nothing but the subject's bytes
+// becomes an object, a tree or an image.
+#include <filesystem>
+
+#include "tests/unit/snapshotter/data_fixture.h"
+
+namespace bailiff::test {
+namespace {
+
+using controller::EnsureTree;
+using controller::ImportDirectory;
+using controller::ImportImage;
+
+class Liars : public DataFixture {
+ protected:
+  void SetUp() override {
+    DataFixture::SetUp();
+    lying_snapshotter_ = OpenPath(std::string(BAILIFF_TEST_BINARY_DIR) + "/tests/liar_snapshotter");
+    lying_importer_ = OpenPath(std::string(BAILIFF_TEST_BINARY_DIR) + "/tests/liar_importer");
+  }
+  static ipc::Fd OpenPath(const std::string& path) {
+    ipc::Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    EXPECT_TRUE(fd.valid()) << path;
+    return fd;
+  }
+  std::size_t Objects() const {
+    std::size_t files = 0;
+    for (const auto& [name, what] : Listing(data_ / "objects"))
+      files += what.starts_with("f ") && name != "lie" ? 1U : 0U;
+    return files;
+  }
+
+  ipc::Fd lying_snapshotter_;
+  ipc::Fd lying_importer_;
+};
+
+struct Lie {
+  const char* lie;
+  const char* code;
+};
+
+TEST_F(Liars, no_false_object_of_an_importer_enters_the_store) {
+  host_.importer = lying_importer_.get();
+  for (const Lie& lie : {Lie{"other bytes under the name", "snapshot.staging.mismatch"},
+                         {"a link under the name", "snapshot.staging.mismatch"},
+                         {"a directory under the name", "snapshot.staging.mismatch"},
+                         {"a second name of the file", "snapshot.staging.mismatch"},
+                         {"another size", "snapshot.staging.mismatch"},
+                         {"nothing under the name", "snapshot.staging.mismatch"},
+                         {"revision of another tree", "snapshot.staging.mismatch"},
+                         {"two trees", "snapshot.staging.mismatch"},
+                         {"no revision", "snapshot.staging.mismatch"},
+                         {"a layer in a source", "snapshot.staging.mismatch"},
+                         {"too many objects", "ipc.message.unexpected"},
+                         {"protocol: an observation", "ipc.message.unexpected"},
+                         {"protocol: a second hello", "ipc.message.unexpected"},
+                         {"protocol: an unknown fault", "ipc.message.malformed"},
+                         {"protocol: an unknown warning", "ipc.message.malformed"},
+                         {"protocol: too many warnings", "ipc.message.unexpected"},
+                         {"protocol: no last word", "snapshot.helper.died"},
+                         {"protocol: crash", "snapshot.helper.died"},
+                         {"call: a process", "snapshot.helper.died"}}) {
+    source_.Write("lie", lie.lie);
+    const auto refused = ImportDirectory(host_, source_.fd(), hooks_);
+    EXPECT_EQ(CodeOf(refused), lie.code) << lie.lie << ": " << Why(refused);
+    EXPECT_EQ(Objects(), 0U) << lie.lie;
+    EXPECT_EQ(Staged(), 0U) << lie.lie;
+  }
+}
+
+TEST_F(Liars, no_false_image_gets_a_name) {
+  host_.importer = lying_importer_.get();
+  for (const Lie& lie : {Lie{"image: another configuration", "snapshot.staging.mismatch"},
+                         {"image: a file too many", "snapshot.staging.mismatch"},
+                         {"image: another id", "snapshot.staging.mismatch"},
+                         {"image: setuid in the root", "snapshot.tree.unclean"}}) {
+    source_.Write("lie", lie.lie);
+    const ipc::Fd file(open((source_ / "lie").c_str(), O_RDONLY | O_CLOEXEC));
+    const auto refused = ImportImage(host_, file.get(), hooks_);
+    EXPECT_EQ(CodeOf(refused), lie.code) << lie.lie << ": " << Why(refused);
+    EXPECT_TRUE(Listing(data_ / "images").empty()) << lie.lie;
+    EXPECT_EQ(Staged(), 0U) << lie.lie;
+  }
+}
+
+// Even with the real verifier hijacked too (it is the lying program here), the tree that was asked
+// for is what is on disk, or nothing.
+TEST_F(Liars, no_tree_but_the_subjects_gets_its_name) {
+  source_.Write("a", "good");
+  source_.Write("b", "good");
+  const auto imported = ImportDirectory(host_, source_.fd(), hooks_);
+  ASSERT_TRUE(imported.ok()) << Why(imported);
+  host_.snapshotter = lying_snapshotter_.get();
+  for (const Lie& lie : {Lie{"tree: other bytes", "snapshot.tree.mismatch"},
+                         {"tree: one file more", "snapshot.tree.mismatch"},
+                         {"tree: executable", "snapshot.tree.mismatch"},
+                         {"tree: an empty directory", "snapshot.tree.unclean"},
+                         {"tree: a writable file", "snapshot.tree.unclean"},
+                         {"protocol: no last word", "snapshot.helper.died"}}) {
+    data_.Write("objects/lie", lie.lie);
+    const auto refused = EnsureTree(host_, imported->tree, hooks_);
+    EXPECT_EQ(CodeOf(refused), lie.code) << lie.lie << ": " << Why(refused);
+    EXPECT_EQ(Listing(data_ / "trees").count(imported->tree.hex()), 0U) << lie.lie;
+    EXPECT_EQ(Staged(), 0U) << lie.lie;
+  }
+  // chown of the controller clears set-id bits: the lie does not survive, and the tree is the right
+  // one.
+  data_.Write("objects/lie", "tree: setuid");
+  const auto made = EnsureTree(host_, imported->tree, hooks_);
+  if (made.ok()) {
+    EXPECT_EQ(Listing(data_ / ("trees/" + imported->tree.hex())).at("a"), "f 0444 good");
+  } else {
+    EXPECT_EQ(CodeOf(made), "snapshot.tree.mismatch") << Why(made);
+  }
+}
+
+TEST_F(Liars, a_helper_of_the_other_role_is_refused) {
+  source_.Write("a", "1");
+  host_.importer = snapshotter_.get();
+  const auto refused = ImportDirectory(host_, source_.fd(), hooks_);
+  EXPECT_EQ(CodeOf(refused), "ipc.message.malformed") << Why(refused);
+}
+
+TEST_F(Liars, a_helper_that_did_not_lock_itself_gets_no_work) {
+  const ipc::Fd unlocked =
+      OpenPath(std::string(BAILIFF_TEST_BINARY_DIR) + "/tests/unlocked_importer");
+  source_.Write("a", "1");
+  host_.importer = unlocked.get();
+  const auto refused = ImportDirectory(host_, source_.fd(), hooks_);
+  EXPECT_EQ(CodeOf(refused), std::string(Info(ErrorCode::kHelperNotLocked).name)) << Why(refused);
+  EXPECT_EQ(Objects(), 0U);
+}
+
+}  // namespace
+}  // namespace bailiff::test
