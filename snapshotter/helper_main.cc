@@ -41,6 +41,9 @@ Result<void> CheckDescriptors() {
 
 Result<int> OpenView(const char* path, int flags) {
   const int fd = open(path, flags | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0 && errno == EACCES)
+    return policy::MakeFault(policy::SnapshotFault::kUnreadable, ".", "the directory itself",
+                             EACCES);
   if (fd < 0) return SystemError("open", path);
   return fd;
 }

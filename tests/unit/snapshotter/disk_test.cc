@@ -155,12 +155,12 @@ TEST_F(Verify, R3_04_a_frozen_tree_is_accepted_and_has_its_manifests_digest) {
 }
 
 TEST_F(Verify, R3_04_f06_every_other_mode_is_unclean) {
-  for (const mode_t mode : {0644, 0400, 0440, 0755, 0777, 04444, 02555, 01444}) {
+  for (const mode_t mode : {0644U, 0400U, 0440U, 0755U, 0777U, 04444U, 02555U, 01444U}) {
     ASSERT_EQ(chmod((tree_ / "a").c_str(), mode), 0);
     EXPECT_EQ(Source(), "snapshot.tree.unclean") << mode;
   }
   ASSERT_EQ(chmod((tree_ / "a").c_str(), 0444), 0);
-  for (const mode_t mode : {0755, 0777, 01555, 02555}) {
+  for (const mode_t mode : {0755U, 0777U, 01555U, 02555U}) {
     ASSERT_EQ(chmod((tree_ / "d").c_str(), mode), 0);
     EXPECT_EQ(Source(), "snapshot.tree.unclean") << mode;
     EXPECT_EQ(Image(), (mode & 07000) != 0 ? "snapshot.tree.unclean" : "") << mode;

@@ -87,6 +87,19 @@ Result<JobResult> FalseImport(const std::string& lie, int out, Reporter& reporte
   return JobResult{revision_id, tree, 1, blob.size()};
 }
 
+// What a cleanup must remove although nobody could by name (case c07).
+Result<JobResult> UnremovableTree(int out) {
+  ipc::Fd at(openat(out, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (int level = 0; level < 5000; ++level) {
+    if (mkdirat(at.get(), "d", 0700) != 0) return SystemError("mkdirat", "d");
+    const ipc::Fd above = std::move(at);
+    at = ipc::Fd(openat(above.get(), "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    Put(at.get(), "f", "x");
+    if (fchmod(above.get(), level % 2 == 0 ? 0 : 0555) != 0) return SystemError("fchmod", "d");
+  }
+  return JobResult{};
+}
+
 Result<JobResult> FalseImage(const std::string& lie, int out, Reporter& reporter) {
   const policy::Digest diff_id = policy::Hash("no such layer");
   std::string config = policy::RootfsConfig(diff_id);
@@ -187,6 +200,7 @@ Result<JobResult> Run(const Order& order, const Inputs& inputs, Reporter& report
     case Job::kVerifyImage:
       return VerifyTree(inputs.in, VerifyProfile::kImage, reporter);
     case Job::kImportDirectory:
+      if (lie == "c07 a tree nobody can remove by name") return UnremovableTree(inputs.out);
       return FalseImport(lie, inputs.out, reporter);
     case Job::kImportImage:
       return FalseImage(lie, inputs.out, reporter);

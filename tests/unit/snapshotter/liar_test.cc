@@ -52,6 +52,7 @@ TEST_F(Liars, no_false_object_of_an_importer_enters_the_store) {
                          {"two trees", "snapshot.staging.mismatch"},
                          {"no revision", "snapshot.staging.mismatch"},
                          {"a layer in a source", "snapshot.staging.mismatch"},
+                         {"c07 a tree nobody can remove by name", "snapshot.staging.mismatch"},
                          {"too many objects", "ipc.message.unexpected"},
                          {"protocol: an observation", "ipc.message.unexpected"},
                          {"protocol: a second hello", "ipc.message.unexpected"},

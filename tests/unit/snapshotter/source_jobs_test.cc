@@ -163,6 +163,8 @@ TEST_F(SourceJobs, an_unreadable_file_is_named_with_its_fix) {
   const auto refused = ImportDirectory(host_, source_.fd(), hooks_);
   EXPECT_EQ(CodeOf(refused), "snapshot.source.unreadable") << Why(refused);
   EXPECT_EQ(refused.error().subject, "secret");
+  ASSERT_EQ(chmod(source_.path().c_str(), 0700), 0);
+  EXPECT_EQ(CodeOf(ImportDirectory(host_, source_.fd(), hooks_)), "snapshot.source.unreadable");
 }
 
 TEST_F(SourceJobs, b14_what_is_mounted_inside_the_source_is_never_read) {
