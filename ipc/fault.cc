@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 namespace bailiff::fault {
@@ -60,12 +61,22 @@ void Stop() {
   for (;;) poll(nullptr, 0, -1);
 }
 
+void Trace(std::string_view name) {
+  const char* descriptor = getenv("BAILIFF_FAULT_TRACE");
+  if (descriptor == nullptr) return;
+  std::string line(name);
+  line += '\n';
+  // A trace that cannot be written shows as a point that is missing from it.
+  static_cast<void>(!write(atoi(descriptor), line.data(), line.size()));
+}
+
 }  // namespace
 
 int Hit(Point point) {
+  const auto index = static_cast<std::size_t>(point);
+  Trace(kNames[index]);
   const char* specification = getenv("BAILIFF_FAULT");
   if (specification == nullptr) return 0;
-  const auto index = static_cast<std::size_t>(point);
   const unsigned arrival = ++arrivals[index];
   int injected = 0;
   ForEach(specification, [&](std::string_view name, unsigned nth, std::string_view action) {

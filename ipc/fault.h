@@ -7,7 +7,8 @@
 // A test build reads BAILIFF_FAULT="Name[#N]=kill|stop|errno:NUMBER[,…]" once: at the Nth arrival
 // (default 1) it kills itself with SIGKILL, stops itself with SIGSTOP (the test then kills any set
 // of processes), or returns NUMBER. A helper, the first process of a pid namespace, exits with 137
-// instead, or waits for ever (state S, not T).
+// instead, or waits for ever (state S, not T). With BAILIFF_FAULT_TRACE=FD the name of each arrival
+// is written to that descriptor, a line each: a test learns from one run what there is to hit.
 #pragma once
 
 namespace bailiff::fault {

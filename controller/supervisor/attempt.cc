@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "controller/supervisor/attempt_state.h"
+#include "controller/supervisor/spools.h"
 #include "controller/supervisor/witness.h"
 #include "policy/jcs.h"
 #include "policy/request.h"
@@ -126,6 +127,7 @@ Result<ClaimInput> AttemptOwner::Claim(const AttemptRow& pending) {
 
 Result<AttemptReport> AttemptOwner::Run(Store& store, const AttemptRow& running, int signals,
                                         const AttemptHooks& hooks) {
+  SweepSpools(state_->mode->data.get(), store);
   RunningAttempt attempt(*state_, store, running, signals, hooks);
   return attempt.Run();
 }

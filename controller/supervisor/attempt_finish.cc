@@ -247,7 +247,7 @@ Result<AttemptReport> RunningAttempt::Finish() {
 }
 
 void RunningAttempt::RemoveSpool() {
-  // The bytes are in the store now; a spool that stays behind is swept by `gc` and read by nobody.
+  // The bytes are in the store now; a spool that stays behind is read by nobody (SweepSpools).
   const std::string base = "execution/output-" + row_.id + "-" + std::to_string(row_.generation);
   for (std::size_t i = 0; i < 2; ++i) {
     if (captured_[i].spool.valid())

@@ -11,7 +11,9 @@
 #include "controller/store/layout.h"
 #include "controller/supervisor/attempt_state.h"
 #include "controller/supervisor/cgroup_layout.h"
+#include "controller/supervisor/objects.h"
 #include "controller/supervisor/pidfd.h"
+#include "controller/supervisor/spools.h"
 #include "controller/supervisor/version.h"
 #include "controller/supervisor/witness.h"
 #include "policy/filter.h"
@@ -159,9 +161,7 @@ Result<void> RemoveDirectories(int data, const AttemptRow& row) {
 
 Result<policy::CommandRecord> MakeRecord(HostMode& mode, const std::string& repository,
                                          const AttemptRow& row, const policy::Facts& facts,
-                                         const HostInstance& host,
-                                         const std::optional<Custody>& custody,
-                                         std::vector<std::string> proof) {
+                                         const HostInstance& host, std::vector<std::string> proof) {
   const auto verdict = policy::Judge(facts);
   if (!verdict)
     return Error{ErrorCode::kUnconfirmed, row.id, "its facts do not allow a verdict", 0, {}};
@@ -201,7 +201,10 @@ Result<policy::CommandRecord> MakeRecord(HostMode& mode, const std::string& repo
   record.stopped_by = facts.stopped_by;
   record.process = verdict->process;
   record.cleanup = {facts.cleanup_confirmed, std::move(proof)};
-  if (!facts.cleanup_confirmed && custody) record.cleanup_handle = CustodyValue(*custody);
+  if (!facts.cleanup_confirmed && row.custody_json) {
+    // As it is stored: parsed, its members have the order in which a record reads back.
+    BAILIFF_TRY_ASSIGN(record.cleanup_handle, policy::ParseCanonical(*row.custody_json));
+  }
   record.times.claimed_unix_ms = static_cast<std::uint64_t>(row.changed_unix_ms);
   record.times.finished_unix_ms = UnixMs();
   BAILIFF_TRY(HashPrograms(mode.programs, mode.data.get()));
@@ -230,6 +233,7 @@ Result<RecoveryReport> Recover(HostMode& mode, Store& store, OwnersLock& locks,
                                const std::string& repository, const RecoveryRequest& request) {
   RecoveryReport report;
   BAILIFF_TRY_ASSIGN(report.before, store.GetAttempt(request.id));
+  SweepSpools(mode.data.get(), store);
   if (report.before.state == AttemptState::kPending && request.cancel) {
     BAILIFF_TRY_ASSIGN(report.after, store.Cancel(request.id, request.generation, request.reason));
     return report;
@@ -271,6 +275,8 @@ Result<RecoveryReport> Recover(HostMode& mode, Store& store, OwnersLock& locks,
   }
   if (reconciled.confirmed) {
     BAILIFF_TRY(RemoveDirectories(mode.data.get(), fenced));
+    // Of its snapshotters, if it died in one; what does not go now is swept by the next job.
+    static_cast<void>(SweepStaging(mode.data.get()).ok());
     reconciled.proof.push_back("snapshot_removed");
   } else if (!request.abandon_unconfirmed) {
     return Error{ErrorCode::kUnconfirmed,
@@ -288,7 +294,7 @@ Result<RecoveryReport> Recover(HostMode& mode, Store& store, OwnersLock& locks,
   if (request.cancel) facts.stopped_by = policy::StoppedBy::kCancel;
   fenced.changed_unix_ms = report.before.changed_unix_ms;
   BAILIFF_TRY_ASSIGN(const policy::CommandRecord record,
-                     MakeRecord(mode, repository, fenced, facts, host, custody, reconciled.proof));
+                     MakeRecord(mode, repository, fenced, facts, host, reconciled.proof));
   BAILIFF_TRY_ASSIGN(const policy::Evidence evidence, policy::EncodeEvidence(record));
   FinishInput input;
   input.id = request.id;

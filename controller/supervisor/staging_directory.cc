@@ -53,6 +53,25 @@ class StagingLock {
   ipc::Fd staging_;
 };
 
+// Removes what no living owner has locked. `staging` holds the StagingLock.
+Result<std::uint64_t> Sweep(int staging, int data) {
+  BAILIFF_TRY_ASSIGN(ipc::Fd listing, OpenData(data, "staging"));
+  DIR* opened = fdopendir(listing.get());
+  if (opened == nullptr) return SystemError("fdopendir", "staging");
+  static_cast<void>(listing.release());
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(opened, closedir);
+  std::uint64_t removed = 0;
+  while (const dirent* entry = readdir(directory.get())) {
+    if (entry->d_name[0] == '.') continue;
+    const ipc::Fd job(
+        openat(staging, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (job.valid() && flock(job.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    BAILIFF_TRY(RemoveTree(staging, entry->d_name));
+    ++removed;
+  }
+  return removed;
+}
+
 }  // namespace
 
 Result<ipc::Fd> OpenData(int data, const std::string& path) {
@@ -76,6 +95,9 @@ Result<void> SyncDirectoryFd(int directory, const char* name) {
 
 Result<StagingDirectory> StagingDirectory::Make(const JobHost& host) {
   BAILIFF_TRY_ASSIGN(const StagingLock lock, StagingLock::Take(host.data));
+  // What a killed owner left (e03). One that cannot be removed is no reason to refuse a job; the
+  // next one tries again.
+  static_cast<void>(Sweep(lock.fd(), host.data).ok());
   BAILIFF_TRY_ASSIGN(ipc::Fd staging, OpenData(host.data, "staging"));
   BAILIFF_TRY_ASSIGN(std::string name, FreshName());
   if (mkdirat(staging.get(), name.c_str(), 0700) != 0) return SystemError("mkdirat", name);
@@ -97,21 +119,7 @@ StagingDirectory::~StagingDirectory() {
 
 Result<std::uint64_t> SweepStaging(int data) {
   BAILIFF_TRY_ASSIGN(const StagingLock lock, StagingLock::Take(data));
-  BAILIFF_TRY_ASSIGN(ipc::Fd listing, OpenData(data, "staging"));
-  DIR* opened = fdopendir(listing.get());
-  if (opened == nullptr) return SystemError("fdopendir", "staging");
-  static_cast<void>(listing.release());
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(opened, closedir);
-  std::uint64_t removed = 0;
-  while (const dirent* entry = readdir(directory.get())) {
-    if (entry->d_name[0] == '.') continue;
-    const ipc::Fd job(
-        openat(lock.fd(), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (job.valid() && flock(job.get(), LOCK_EX | LOCK_NB) != 0) continue;
-    BAILIFF_TRY(RemoveTree(lock.fd(), entry->d_name));
-    ++removed;
-  }
-  return removed;
+  return Sweep(lock.fd(), data);
 }
 
 }  // namespace bailiff::controller
