@@ -188,16 +188,18 @@ Result<void> RemoveCgroups(const Work& work) {
   return {};
 }
 
-// What is left to do after the cgroups are made needs the caller's id and no capability. An
-// ordinary user has none to give up.
+// What is left to do after the cgroups are made needs the caller's id, and as root one capability:
+// the root of a v1 hierarchy is mode 0555, so removing a directory in it is refused even to its
+// owner.
 Result<void> DropCapabilities() {
   for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability, 0UL, 0UL, 0UL) >= 0;
        ++capability) {
     prctl(PR_CAPBSET_DROP, capability, 0UL, 0UL, 0UL);
   }
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  __user_cap_data_struct none[2] = {};
-  if (syscall(SYS_capset, &header, none) != 0) return SystemError("capset", "preparer");
+  __user_cap_data_struct kept[2] = {};
+  kept[0].effective = kept[0].permitted = geteuid() == 0 ? 1U << CAP_DAC_OVERRIDE : 0;
+  if (syscall(SYS_capset, &header, kept) != 0) return SystemError("capset", "preparer");
   if (prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) != 0)
     return SystemError("PR_SET_NO_NEW_PRIVS", "preparer");
   return {};

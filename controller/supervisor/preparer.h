@@ -29,7 +29,8 @@ class Preparer {
   // namespace.
   Result<void> WriteMaps();
   // Makes bailiff.<repository> below the cgroup parent, owned by the service account, and moves the
-  // controller out of the way (v2). After it this process holds no capability any more.
+  // controller out of the way (v2). After it this process keeps no capability
+  // but, as root, CAP_DAC_OVERRIDE: for RemoveCgroups and nothing else.
   Result<void> MakeCgroups(const std::string& repository);
   // Removes what MakeCgroups made where it is empty (EBUSY otherwise).
   Result<void> RemoveCgroups();

@@ -27,7 +27,6 @@ if(BAILIFF_SANITIZE)
   target_link_options(bailiff_options INTERFACE -fsanitize=address,undefined)
   target_compile_definitions(bailiff_options INTERFACE BAILIFF_SANITIZE=1)
 else()
-  target_link_options(bailiff_options INTERFACE -s)
   target_compile_options(bailiff_options INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
 endif()
 
