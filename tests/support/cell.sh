@@ -52,8 +52,9 @@ expect() {
   local name=$1 conditions why
   read -r -a conditions <<<"$2"
   shift 2
-  said=$(cell "$@") || true
-  if [[ -z $said ]]; then fail "$name" "no record" "$(tail -n 5 "$scratch/stderr")"; return 1; fi
+  local status=0
+  said=$(cell "$@") || status=$?
+  if [[ -z $said ]]; then fail "$name" "no record, exit $status" "$(tail -n 5 "$scratch/stderr")"; return 1; fi
   if why=$(holds "${conditions[@]}" <<<"$said" 2>&1); then pass "$name"; else fail "$name" "$why" "$(tail -n 5 "$scratch/stderr")" "$(bytes_of stdout <<<"$said")" "$(bytes_of stderr <<<"$said")" "${said:0:3000}"; return 1; fi
 }
 bytes_of() {  # bytes_of stdout|stderr: the command's bytes of the JSON on stdin
