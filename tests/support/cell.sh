@@ -58,7 +58,7 @@ expect() {
   if why=$(holds "${conditions[@]}" <<<"$said" 2>&1); then pass "$name"; else fail "$name" "$why" "$(tail -n 5 "$scratch/stderr")" "$(bytes_of stdout <<<"$said")" "$(bytes_of stderr <<<"$said")" "${said:0:3000}"; return 1; fi
 }
 bytes_of() {  # bytes_of stdout|stderr: the command's bytes of the JSON on stdin
-  python3 -c 'import base64, json, sys; sys.stdout.buffer.write(base64.b64decode(json.load(sys.stdin).get(sys.argv[1] + "_base64", "")))' "$1"
+  python3 -I -S -c 'import base64, json, sys; sys.stdout.buffer.write(base64.b64decode(json.load(sys.stdin).get(sys.argv[1] + "_base64", "")))' "$1"
 }
 
 # Bash ignores SIGINT in what it starts in the background; an interactive shell does not.

@@ -54,7 +54,7 @@ busybox_rootfs() {
 
 # member NAME: the first value of that name in the JSON on stdin, text or number; "" when absent.
 member() {
-  python3 -c '
+  python3 -I -S -c '
 import json, sys
 def find(value, name):
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -I -S
 # SPDX-License-Identifier: Apache-2.0
 """record.py CONDITION…: checks one JSON value of `bailiff --json` on stdin; prints every condition that does not hold.
 
