@@ -156,7 +156,7 @@ Result<CgroupSubtree> CgroupSubtree::Open(HostMode& mode, const std::string& rep
     BAILIFF_TRY_ASSIGN(found.directory, ipc::OpenAt(AT_FDCWD, found.path.c_str(),
                                                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
     struct stat status {};
-    if (fstat(found.directory.get(), &status) != 0) return SystemError("fstat", found.path);
+    if (stat(hierarchy.parent.c_str(), &status) != 0) return SystemError("stat", hierarchy.parent);
     found.device = status.st_dev;
     found.inode = status.st_ino;
     if (layout.version == 2) {

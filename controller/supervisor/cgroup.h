@@ -40,6 +40,8 @@ class CgroupSubtree {
     std::string controller;
     std::string path;
     ipc::Fd directory;
+    // Of the directory above it: that one stays when the last attempt takes this one away, and the
+    // kernel lets this one go only when nothing is left in it.
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
   };

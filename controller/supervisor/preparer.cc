@@ -29,6 +29,7 @@ struct Work {
   pid_t controller;
   // Made by this process: where they are is not asked again, since on v2 it has moved meanwhile.
   std::vector<std::string> subtrees = {};
+  std::string began = {};  // v2: the cgroup both processes were started in
 };
 
 // newuidmap(1) and newgidmap(1) are set-user-ID: the only programs of others that are executed, by
@@ -115,19 +116,33 @@ Result<void> MakeDirectory(const std::string& path) {
   return {};
 }
 
-// v2 forbids processes in a cgroup that hands controllers to its children (cgroups(7), "no internal
-// processes"): the controller and this process move to a leaf of their own.
-Result<void> HandDown(Work& work, const std::string& parent, const std::string& subtree) {
-  const std::string leaf = parent + "/controller";
-  BAILIFF_TRY(MakeDirectory(leaf));
+Result<void> MoveInto(const Work& work, const std::string& cgroup) {
   for (const pid_t pid : {getpid(), work.controller}) {
-    if (auto moved =
-            ipc::WriteFileAt(AT_FDCWD, (leaf + "/cgroup.procs").c_str(), std::to_string(pid));
-        !moved.ok()) {
-      Error error = std::move(moved).error();
-      error.code = ErrorCode::kCgroupUnavailable;
-      return error;
+    BAILIFF_TRY(
+        ipc::WriteFileAt(AT_FDCWD, (cgroup + "/cgroup.procs").c_str(), std::to_string(pid)));
+  }
+  return {};
+}
+
+// v2 forbids processes in a cgroup that hands controllers to its children (cgroups(7), "no internal
+// processes"), so the controller and this process move to a leaf. The leaf is inside the subtree:
+// to start a process in another cgroup the controller must be allowed to write the cgroup.procs of
+// the nearest common ancestor ("Delegation containment"), and the subtree is the one it owns.
+Result<void> HandDown(Work& work, const std::string& parent, const std::string& subtree) {
+  const std::string leaf = subtree + "/controller";
+  // Another controller of this data directory may take an empty one away between two of these.
+  for (int tries = 0;; ++tries) {
+    BAILIFF_TRY(MakeDirectory(subtree));
+    if (auto made = MakeDirectory(leaf); !made.ok()) {
+      if (made.error().system_error == ENOENT && tries < 8) continue;
+      return made;
     }
+    auto moved = MoveInto(work, leaf);
+    if (moved.ok()) break;
+    if (moved.error().system_error == ENOENT && tries < 8) continue;
+    Error error = std::move(moved).error();
+    error.code = ErrorCode::kCgroupUnavailable;
+    return error;
   }
   BAILIFF_TRY_ASSIGN(const std::string have,
                      ipc::ReadFileAt(AT_FDCWD, (parent + "/cgroup.controllers").c_str(), 4096));
@@ -154,7 +169,6 @@ Result<void> HandDown(Work& work, const std::string& parent, const std::string& 
     }
     return error;
   }
-  BAILIFF_TRY(MakeDirectory(subtree));
   for (const char* file : {"", "/cgroup.procs", "/cgroup.subtree_control", "/cgroup.threads"}) {
     BAILIFF_TRY(Own(work.plan, subtree + file));
   }
@@ -164,7 +178,13 @@ Result<void> HandDown(Work& work, const std::string& parent, const std::string& 
 Result<void> DropCapabilities();
 
 Result<void> MakeCgroups(Work& work, const std::string& name) {
-  BAILIFF_TRY_ASSIGN(const CgroupLayout layout, FindCgroups(work.cgroup_parent));
+  if (work.began.empty()) {
+    BAILIFF_TRY_ASSIGN(const CgroupLayout own, FindCgroups(""));
+    if (own.version == 2) work.began = own.hierarchies.front().parent;
+  }
+  BAILIFF_TRY_ASSIGN(CgroupLayout layout, FindCgroups(work.cgroup_parent));
+  if (layout.version == 2 && work.cgroup_parent.empty())
+    layout.hierarchies.front().parent = work.began;
   for (const CgroupHierarchy& hierarchy : layout.hierarchies) {
     const std::string subtree = hierarchy.parent + "/" + name;
     work.subtrees.push_back(subtree);
@@ -180,9 +200,17 @@ Result<void> MakeCgroups(Work& work, const std::string& name) {
   return DropCapabilities();
 }
 
-// Only an empty one goes: what an attempt still has in it stays.
+// Only an empty one goes: what an attempt still has in it stays. On v2 both processes go back to
+// where they were started first; where that has controllers of its own by now they cannot, and the
+// leaf stays until they have ended.
 Result<void> RemoveCgroups(const Work& work) {
   for (const std::string& subtree : work.subtrees) {
+    if (!work.began.empty()) {
+      if (auto back = MoveInto(work, work.began); !back.ok())
+        return back.error().system_error == EBUSY ? Result<void>() : back;
+      const std::string leaf = subtree + "/controller";
+      if (rmdir(leaf.c_str()) != 0 && errno != ENOENT) return SystemError("rmdir", leaf);
+    }
     if (rmdir(subtree.c_str()) != 0 && errno != ENOENT) return SystemError("rmdir", subtree);
   }
   return {};

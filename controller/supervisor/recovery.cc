@@ -93,14 +93,14 @@ std::string ParentOf(std::string path, int levels) {
 }
 
 // Absence is proof only under the same parent directory, seen from the same namespaces (design,
-// section 3).
+// section 3). The parent is the one that the repository's own cgroup was made in.
 bool SameView(const Custody& custody, const HostInstance& host) {
   if (custody.pid_namespace != host.pid_namespace ||
       custody.cgroup_namespace != host.cgroup_namespace || custody.cgroups.empty())
     return false;
   const bool v2 = custody.cgroups.front().controller.empty();
   struct stat status {};
-  if (stat(ParentOf(custody.cgroups.front().path, v2 ? 2 : 1).c_str(), &status) != 0) return false;
+  if (stat(ParentOf(custody.cgroups.front().path, v2 ? 3 : 2).c_str(), &status) != 0) return false;
   return status.st_dev == custody.parent_device && status.st_ino == custody.parent_inode;
 }
 
