@@ -141,10 +141,12 @@ def in_namespaces(wanted):
 
 
 def members(bases):
-    """Processes in any cgroup below these directories."""
+    """Processes in any cgroup below these directories, but for the leaf the controller itself is in on v2."""
     pids = set()
     for base in bases:
         for folder, _, _ in os.walk(base):
+            if folder.endswith("/controller"):
+                continue
             try:
                 with open(folder + "/cgroup.procs", encoding="ascii") as file:
                     pids.update(int(line) for line in file)

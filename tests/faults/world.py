@@ -202,13 +202,16 @@ class World:
             shutil.rmtree(folder, ignore_errors=True)
 
     def alter(self, attempt, change):
-        """Rewrites the custody of an attempt as the data directory's owner would."""
+        """Rewrites the custody of an attempt as the data directory's owner would; None: takes it away."""
         connection = sqlite3.connect(self.data + "/state.sqlite")
-        text, = connection.execute("SELECT custody_json FROM attempts WHERE id = ?", (attempt,)).fetchone()
-        custody = json.loads(text)
-        change(custody)
-        connection.execute("UPDATE attempts SET custody_json = ? WHERE id = ?",
-                           (json.dumps(custody, separators=(",", ":"), sort_keys=True).encode(), attempt))
+        if change is None:
+            connection.execute("UPDATE attempts SET custody_json = NULL WHERE id = ?", (attempt,))
+        else:
+            text, = connection.execute("SELECT custody_json FROM attempts WHERE id = ?", (attempt,)).fetchone()
+            custody = json.loads(text)
+            change(custody)
+            text = json.dumps(custody, separators=(",", ":"), sort_keys=True)
+            connection.execute("UPDATE attempts SET custody_json = ? WHERE id = ?", (text.encode(), attempt))
         connection.commit()
         connection.close()
         owner = os.stat(self.data)
@@ -230,7 +233,7 @@ class World:
     def leavings(self, namespaces=frozenset()):
         left = []
         for base in self.cgroups:
-            left += [f"cgroup {folder}" for folder in glob.glob(base + "/*/")]
+            left += [f"cgroup {folder}" for folder in glob.glob(base + "/*/") if not folder.endswith("/controller/")]
         for place, spared in (("execution", ("owners.lock",)), ("staging", ())):
             for name in os.listdir(f"{self.data}/{place}"):
                 if name not in spared:
