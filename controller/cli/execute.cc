@@ -52,6 +52,10 @@ class Face {
   }
 
   void Say(std::string_view text) {
+    if (keep_) {
+      notes_.emplace_back(text);
+      return;
+    }
     line_.Clear();
     output_.Note("bailiff: " + EscapeName(text));
   }
@@ -68,6 +72,7 @@ class Face {
     if (output_.err_is_terminal() && !err_.at_line_start()) output_.Note("");
   }
 
+  const std::vector<std::string>& notes() const { return notes_; }
   const std::string& kept_out() const { return kept_out_; }
   const std::string& kept_err() const { return kept_err_; }
 
@@ -78,6 +83,8 @@ class Face {
   ProgressLine line_;
   StreamForwarder out_;
   StreamForwarder err_;
+  std::vector<std::string>
+      notes_;  // of the attempt: which limit could not be set, a helper's last words
   std::string kept_out_;
   std::string kept_err_;
 };
@@ -137,6 +144,9 @@ Result<AttemptReport> Execute(Context& context, Store& store, AttemptOwner& owne
   }
   json.Member("stdout_base64", Base64(face.kept_out()))
       .Member("stderr_base64", Base64(face.kept_err()));
+  json.BeginArray("notes");
+  for (const std::string& note : face.notes()) json.Element(note);
+  json.End();
   context.output.Json(std::move(json));
   return report;
 }

@@ -50,6 +50,10 @@ Result<int> RecipeDigest(Context& context) {
 }
 
 Result<int> RecipeExample(Context& context) {
+  const std::string* kind = context.command.Get("kind");
+  if (kind != nullptr && *kind != "command/v1") {
+    return Error{ErrorCode::kCheckKind, "\"" + *kind + "\"", "this version runs command/v1", 0, {}};
+  }
   const std::string example = policy::ExampleRecipe();
   context.output.Line(example);
   policy::Faults faults;

@@ -243,6 +243,7 @@ answers "surface" surface surface
 check "surface is the committed PROTOCOL.md" diff <(bailiff surface) "$BAILIFF_TREE/ipc/PROTOCOL.md"
 answers "version" version version
 answers "recipe example" recipe.example recipe example
+says "a kind of recipe this version does not run" 65 "*check.kind.other*" recipe example --kind source_paths/v1
 digest=$(bailiff recipe example | bailiff check-recipe -)
 [[ $digest =~ ^[0-9a-f]{64}$ && $digest == "$(bailiff recipe example | bailiff recipe digest -)" ]] &&
   pass "R14.04 check-recipe gives the digest of the canonical bytes" || fail "R14.04 check-recipe gives the digest of the canonical bytes" "$digest"
