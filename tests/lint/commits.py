@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of commits: `room: imperative subject` of at most 72 characters, why where the subject does not say it, a line `Tested: …`.
+"""Messages of commits: `room: imperative subject`, 72 characters wanted and 80 at most, why where the subject does not say it, a line `Tested: …`.
 
 Every commit after the one in tests/lint/commits.since is looked at: the rule has been checked from there on."""
 import os
@@ -9,8 +9,8 @@ import sys
 
 import lint
 
-SUBJECT = re.compile(r"^[a-z][a-z0-9_./, -]*: [a-z0-9`-]\S*( \S+)*[^.\s]$")
-MOST_SUBJECT, MOST_BODY = 72, 100
+SUBJECT = re.compile(r"^[A-Za-z][a-zA-Z0-9_./, -]*: [a-z0-9`-]\S*( \S+)*[^.\s]$")
+MOST_SUBJECT, MOST_BODY = 80, 100
 PAST = re.compile(r"^[^:]+: (added|fixed|changed|removed|updated|adds|fixes|changes|removes|updates)\b")
 PLACES = re.compile("/(" + "|".join(("wo" + "rk/", "fa" + "rm/", "tm" + "p/wt")) + ")")
 
@@ -64,7 +64,7 @@ def check(tree):
 FINE = "ipc: refuse frames of another length\n\nA peer may lie about it.\n\nTested: ipc_test.\n"
 BAD = (
     {"m": "wip\n"},
-    {"m": FINE.replace("refuse", "refused and also " + "x" * 60)},
+    {"m": FINE.replace("refuse", "refused and also " + "x" * 70)},
     {"m": FINE.replace("Tested", "Seen")},
     {"m": "ipc: refuse frames\n"},
     {"m": FINE.replace("length\n", "length.\n")},

@@ -168,8 +168,8 @@ TEST(FilterList, GoldenDumpsAreWhatIsCompiled) {
     std::ostringstream committed;
     committed << std::ifstream(path).rdbuf();
     EXPECT_EQ(committed.str(), DumpFilter(role))
-        << "if the change of the list is meant: tools/bailiff_filter_dump " << RoleName(role) << " > "
-        << path;
+        << "if the change of the list is meant: tools/bailiff_filter_dump " << RoleName(role)
+        << " > " << path;
   }
 }
 
