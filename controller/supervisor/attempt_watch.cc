@@ -275,8 +275,12 @@ void RunningAttempt::OnWarden(wire::FromWarden& message) {
     case wire::FromWarden::kEnded: {
       const auto ended = Accept(message.ended());
       if (!ended.ok()) return Violation(warden_, ended.error());
-      ended_ = *ended;
       ended_at_ = Clock::now();
+      // An end that is seen after the deadline is a timeout, whatever woke us first (a06).
+      if (*ended_at_ >= *released_at_ + milliseconds(recipe_.limits.timeout_ms)) {
+        Latch(policy::StoppedBy::kWallClock);
+      }
+      ended_ = *ended;
       warden_.phase = Phase::kDone;
       static_cast<void>(BAILIFF_FAULT(AfterEnd));
       facts_.wait_status = ended->wait_status;
