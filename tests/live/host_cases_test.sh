@@ -129,5 +129,5 @@ if start -- /bin/sh -c 'echo begun; sleep 600'; then
     kill "$innocent"
   fi
 fi
-left_nothing "host cases leave nothing behind"
+left_nothing_after_a_run "host cases leave nothing behind"
 finish

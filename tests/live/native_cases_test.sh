@@ -130,7 +130,7 @@ if start -- /bin/sh -c 'echo begun; sleep 600'; then
   attempt=$(newest)
   check e03_recover_after_all_at_once bailiff check recover "$attempt" "$(bailiff --json check show "$attempt" | member generation)" "all killed"
 fi
-left_nothing e03_leaves_nothing
+left_nothing_after_a_run e03_leaves_nothing
 
 # --- e06: cancel against the end
 cell --timeout 30s --output 64K --memory 64M --scratch 16M --pids 32 --cpu 1.0 -- /bin/sh -c 'sleep 0.2' >"$scratch/first"

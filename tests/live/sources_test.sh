@@ -34,7 +34,7 @@ same f01_text_is_escaped "$(LC_ALL=C grep -c $'[\x01-\x08\x0b-\x1f\x7f]' "$scrat
 
 # --- f06: the executable bit is content; other bits are not
 printf '#!/bin/sh\necho ran\n' >"$scratch/tool.sh"
-for mode in 644 755 600 664 4755; do
+for mode in 644 755 664 4755; do
   mkdir "$scratch/mode$mode" && cp "$scratch/tool.sh" "$scratch/mode$mode/tool.sh" && chmod "$mode" "$scratch/mode$mode/tool.sh"
   declare "r$mode=$(umask 077; bailiff --json source import "$scratch/mode$mode" 2>/dev/null | member revision)"
 done

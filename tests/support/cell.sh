@@ -9,6 +9,7 @@
 #   start [OPTION…] -- EXE ARG…                         a run in the background ($started), seen to have begun: the command must write a line
 #   ended                                               waits for it: $ended_status, and $said = its attempt as JSON
 #   left_nothing NAME          of this data directory: no process, no cgroup, no mount, no file of an attempt
+#   left_nothing_after_a_run NAME   the same once another run has ended, for tests that kill the owner
 #   refused NAME STATUS CODE COMMAND…                   ends with that exit status, and names that code and a fix, and nothing ran
 # shellcheck source=tests/support/live.sh
 source "$(dirname "${BASH_SOURCE[0]}")/live.sh"
@@ -108,6 +109,11 @@ own_leavings() {
   done
   grep -F "$data" /proc/self/mountinfo | sed 's/^/mount /'
   (cd "$data" && find execution staging run -mindepth 1 ! -name owners.lock ! -name wake 2>/dev/null | sed 's/^/file /')
+}
+# The empty cgroup of the repository may wait for the next run when the last owner was killed: that run takes it away.
+left_nothing_after_a_run() {
+  cell -- /bin/true >/dev/null || fail "$1" "the run after it" "$(tail -n 5 "$scratch/stderr")"
+  left_nothing "$1"
 }
 left_nothing() {
   local left tries=0
