@@ -34,7 +34,7 @@ gone_within() {
 }
 
 # --- a03: killed for memory at once, eight at a time; the reason is never lost
-runs=${BAILIFF_TEST_A03_RUNS:-$((slow > 4 ? 16 : 64))}
+runs=${BAILIFF_TEST_A03_RUNS:-$((slow > 4 ? 16 : 40))}
 a03() {
   local i
   for ((i = $1; i < runs; i += 8)); do
@@ -147,13 +147,13 @@ print(json.dumps({"attempt_id": sys.argv[1], "change": {"repository": subject["r
                   "revision": subject["revision"], "recipe": recipe}))
 PYTHON
 }
-runs=$((slow > 4 ? 4 : 16)) bad= cancelled=0 completed=0
+runs=$((slow > 4 ? 4 : 10)) bad= cancelled=0 completed=0
 for ((i = 0; i < runs; i++)); do
   request "e06-$i" >"$scratch/request"
   pending=$(bailiff --json check create "$scratch/request" 2>"$scratch/stderr" | member generation) || { bad="create: $(cat "$scratch/stderr")"; break; }
   bailiff --json check run "e06-$i" "$pending" >/dev/null 2>&1 </dev/null &
   runner=$!
-  read -r -t "0.$(printf %02d $((i * 3 + RANDOM % 5)))" _ <> <(:) || true
+  read -r -t "0.$(printf %02d $((i * 5 + RANDOM % 5)))" _ <> <(:) || true
   bailiff check cancel "e06-$i" $((pending + 1)) race >"$scratch/cancel" 2>&1
   status=$?
   bailiff check cancel "e06-$i" "$pending" stale >/dev/null 2>&1 && [[ $(bailiff --json check show "e06-$i" | member state) != cancelled ]] && bad+="stale cancel accepted; "

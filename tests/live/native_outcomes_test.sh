@@ -99,7 +99,7 @@ expect a02_timed_form 'outcome=timed_out cleanup.confirmed=true' --timeout 300ms
 expect a06_term_is_never_asked 'outcome=timed_out stopped_by=wall_clock process.signal=9' --timeout 300ms -- /bin/sh -c 'trap "exit 0" TERM; while :; do sleep 0.05; done'
 expect a06_child_holds_stdout_past_the_deadline 'outcome=success process.code=0' --timeout $((2 * BAILIFF_TEST_SLOWNESS))s -- /bin/sh -c 'sleep 600 & exit 0'
 runs=0 bad=
-for ((i = 0; i < 24 / (BAILIFF_TEST_SLOWNESS > 4 ? 8 : 1); i++)); do
+for ((i = 0; i < 16 / (BAILIFF_TEST_SLOWNESS > 4 ? 8 : 1); i++)); do
   cell --timeout 200ms -- /bin/sleep 0.$((185 + i % 12 * 2)) >"$scratch/a06"
   # Two records are legal, and nothing between them.
   holds outcome=success process.code=0 stopped_by=absent 'usage.wall_us<200000' <"$scratch/a06" >/dev/null 2>&1 ||
@@ -113,7 +113,7 @@ hash_of() { sha256sum | cut -d' ' -f1; }
 expect a09_no_newline "outcome=failed process.code=1 stdout=exiting streams.stdout.sha256=$(printf exiting | hash_of)" -- /bin/sh -c 'printf exiting; exit 1'
 expect a09_both_streams 'outcome=failed stdout=out stderr=err process.signal=11' -- /bin/sh -c 'printf out; printf err >&2; exec probe pid1_segv'
 tail_hash=$({ head -c 131072 /dev/zero | tr '\0' a; printf Z; } | hash_of)
-bad=0 runs=$((BAILIFF_TEST_SLOWNESS > 4 ? 5 : 40))
+bad=0 runs=$((BAILIFF_TEST_SLOWNESS > 4 ? 5 : 20))
 for ((i = 0; i < runs; i++)); do
   cell -- /bin/sh -c 'head -c 131072 /dev/zero | tr "\0" a; printf Z' | holds outcome=success "streams.stdout.sha256=$tail_hash" streams.stdout.seen=131073 >"$scratch/why" 2>&1 || bad=$((bad + 1))
 done
