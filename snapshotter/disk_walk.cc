@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "policy/snapshot_codes.h"
+#include "snapshotter/read_file.h"
 
 namespace bailiff::snapshotter {
 namespace {
@@ -24,15 +25,6 @@ struct Level {
   std::size_t next = 0;
   std::size_t path_size = 0;
 };
-
-Error IoFault(const char* call, std::string_view path, int error = errno) {
-  if (error == EACCES || error == EPERM)
-    return MakeFault(SnapshotFault::kUnreadable, path, call, error);
-  // What was listed a moment ago is gone or has become something else.
-  if (error == ENOENT || error == ENOTDIR || error == ELOOP)
-    return MakeFault(SnapshotFault::kChanged, path, call, error);
-  return MakeFault(SnapshotFault::kIo, path, call, error);
-}
 
 class Walk {
  public:
@@ -72,7 +64,7 @@ class Walk {
     if (entry.type == DT_UNKNOWN) {
       struct stat status;
       if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-        return IoFault("fstatat", path_);
+        return ForeignFault("fstatat", path_, errno);
       entry.type = static_cast<unsigned char>(IFTODT(status.st_mode));
     }
     if (entry.type == DT_DIR) return Push(directory, name);
@@ -84,9 +76,9 @@ class Walk {
       return MakeFault(SnapshotFault::kEntries, path_, "too many directories");
     const int fd =
         openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) return IoFault("openat", path_);
+    if (fd < 0) return ForeignFault("openat", path_, errno);
     Level level{ipc::Fd(fd), {}, {}, 0, path_.size()};
-    if (fstat(fd, &level.before) != 0) return IoFault("fstat", path_);
+    if (fstat(fd, &level.before) != 0) return ForeignFault("fstat", path_, errno);
     if (levels_.empty()) device_ = level.before.st_dev;
     if (level.before.st_dev != device_)
       return MakeFault(SnapshotFault::kMount, path_, "another file system");
@@ -99,7 +91,7 @@ class Walk {
   Result<void> ReadNames(int fd, std::vector<std::string>& names) {
     for (;;) {
       const ssize_t got = getdents64(fd, buffer_.data(), buffer_.size());
-      if (got < 0) return IoFault("getdents64", path_);
+      if (got < 0) return ForeignFault("getdents64", path_, errno);
       if (got == 0) break;
       for (ssize_t at = 0; at < got;) {
         const auto* item = reinterpret_cast<const dirent64*>(buffer_.data() + at);
@@ -119,7 +111,7 @@ class Walk {
   Result<void> Pop() {
     const Level& level = levels_.back();
     struct stat now;
-    if (fstat(level.directory.get(), &now) != 0) return IoFault("fstat", path_);
+    if (fstat(level.directory.get(), &now) != 0) return ForeignFault("fstat", path_, errno);
     BAILIFF_TRY(visitor_.Leave(path_, level.before, now, level.names.empty()));
     levels_.pop_back();
     return {};
@@ -148,7 +140,7 @@ Result<ipc::Fd> OpenForeign(int directory, const char* name, std::string_view pa
   if (fd >= 0) return ipc::Fd(fd);
   if (errno == ENXIO)
     return MakeFault(SnapshotFault::kFileType, path, "a socket or a device", ENXIO);
-  return IoFault("openat", path);
+  return ForeignFault("openat", path, errno);
 }
 
 }  // namespace bailiff::snapshotter

@@ -20,6 +20,23 @@ bool SameTime(const timespec& a, const timespec& b) {
 
 }  // namespace
 
+Error ForeignFault(const char* call, std::string_view path, int error) {
+  switch (error) {
+    case EACCES:
+    case EPERM:
+      return MakeFault(SnapshotFault::kUnreadable, path, call, error);
+    case ENOENT:
+    case ENOTDIR:
+    case EISDIR:
+    case ELOOP:
+    case EINVAL:
+    case ESTALE:
+      return MakeFault(SnapshotFault::kChanged, path, call, error);
+    default:
+      return MakeFault(SnapshotFault::kIo, path, call, error);
+  }
+}
+
 Result<policy::Digest> FileReader::Read(int fd, const struct stat& before, std::string_view path,
                                         Reporter& reporter, std::uint64_t entries,
                                         std::uint64_t base,
@@ -58,9 +75,7 @@ Result<policy::Digest> FileReader::Hash(int fd, const struct stat& before, std::
 Result<std::string> ReadLink(int directory, const char* name, std::string_view path) {
   std::array<char, policy::kMaxTreePath + 1> target;
   const ssize_t got = readlinkat(directory, name, target.data(), target.size());
-  if (got < 0)
-    return MakeFault(errno == EINVAL ? SnapshotFault::kChanged : SnapshotFault::kIo, path,
-                     "readlinkat", errno);
+  if (got < 0) return ForeignFault("readlinkat", path, errno);
   if (got == 0 || static_cast<std::size_t>(got) > policy::kMaxTreePath)
     return MakeFault(SnapshotFault::kLinkTarget, path, "empty or too long");
   return std::string(target.data(), static_cast<std::size_t>(got));

@@ -99,7 +99,7 @@ class Verifier final : public WalkVisitor {
   Result<void> Link(const WalkEntry& entry) {
     struct stat status;
     if (fstatat(entry.directory, entry.name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-      return MakeFault(SnapshotFault::kIo, entry.path, "fstatat", errno);
+      return ForeignFault("fstatat", entry.path, errno);
     BAILIFF_TRY(CheckStatus(entry.path, status));
     if (status.st_nlink != 1) return Unclean(entry.path, "a symbolic link with several names");
     BAILIFF_TRY_ASSIGN(const std::string target, ReadLink(entry.directory, entry.name, entry.path));

@@ -79,19 +79,32 @@ TEST_F(Disk, f07_names_that_come_while_the_directory_is_read_are_noticed) {
   EXPECT_EQ(Import(), "snapshot.source.changed");
 }
 
-TEST_F(Disk, f07_a_name_that_goes_or_becomes_a_link_is_noticed) {
-  for (const bool link : {false, true}) {
-    TempDirectory source;
-    source.Write("a", "1");
-    source.Write("b", "2");
-    Recorder recorder;
-    recorder.on_progress = [&](std::uint64_t call) {
-      if (call != 1) return;
-      std::filesystem::remove(source / "b");
-      if (link) source.Link("b", "/etc/passwd");
-    };
-    TempDirectory out;
-    EXPECT_EQ(CodeOf(ImportDirectory(source.fd(), out.fd(), recorder)), "snapshot.source.changed");
+// Every kind of entry, gone or turned into every other kind between being listed and being read.
+TEST_F(Disk, f07_a_name_that_goes_or_changes_its_kind_is_noticed) {
+  using Make = void (*)(TempDirectory&);
+  const std::pair<const char*, Make> kinds[] = {
+      {"nothing", [](TempDirectory&) {}},
+      {"a file", [](TempDirectory& source) { source.Write("b", "2"); }},
+      {"a link", [](TempDirectory& source) { source.Link("b", "/etc/passwd"); }},
+      {"a directory", [](TempDirectory& source) { source.Write("b/c", "3"); }},
+  };
+  for (const auto& [was, before] : kinds) {
+    for (const auto& [becomes, after] : kinds) {
+      if (before == after || before == kinds[0].second) continue;
+      TempDirectory source;
+      source.Write("a", "1");
+      before(source);
+      Recorder recorder;
+      recorder.on_progress = [&, make = after](std::uint64_t call) {
+        if (call != 1) return;
+        std::filesystem::remove_all(source / "b");
+        make(source);
+      };
+      TempDirectory out;
+      const auto refused = ImportDirectory(source.fd(), out.fd(), recorder);
+      EXPECT_EQ(CodeOf(refused), "snapshot.source.changed")
+          << was << " becomes " << becomes << ": " << Why(refused);
+    }
   }
 }
 
