@@ -139,7 +139,7 @@ Result<ipc::Fd> OpenForeign(int directory, const char* name, std::string_view pa
   const int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (fd >= 0) return ipc::Fd(fd);
   if (errno == ENXIO)
-    return MakeFault(SnapshotFault::kFileType, path, "a socket or a device", ENXIO);
+    return MakeFault(SnapshotFault::kChanged, path, "became a socket or a device", ENXIO);
   return ForeignFault("openat", path, errno);
 }
 

@@ -78,7 +78,7 @@ class DirectoryImport final : public WalkVisitor {
     if (fstat(file.get(), &status) != 0)
       return MakeFault(SnapshotFault::kIo, entry.path, "fstat", errno);
     if (!S_ISREG(status.st_mode))
-      return MakeFault(SnapshotFault::kFileType, entry.path, "no regular file");
+      return MakeFault(SnapshotFault::kChanged, entry.path, "it was a regular file");
     const auto size = static_cast<std::uint64_t>(status.st_size);
     // A sparse file of a petabyte is refused before its first byte is read.
     if (size > policy::kSourceBounds.file_bytes)
