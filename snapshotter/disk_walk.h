@@ -45,8 +45,8 @@ Result<void> WalkTree(int root, const policy::TreeBounds& bounds, policy::TreeNa
                       WalkVisitor& visitor);
 
 // Opens a file for reading that may turn out to be anything: never blocks, never follows, never
-// becomes a terminal. Fails as ForeignFault does; kChanged also for a socket or a device, as only what
-// was listed as a file is opened.
+// becomes a terminal. Fails as ForeignFault does; kChanged also for a socket or a device, as only
+// what was listed as a file is opened.
 Result<ipc::Fd> OpenForeign(int directory, const char* name, std::string_view path);
 
 }  // namespace bailiff::snapshotter

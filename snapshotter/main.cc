@@ -15,6 +15,8 @@ Result<JobResult> Run(const Order& order, const Inputs& inputs, Reporter& report
                          {order.part, order.parts}, reporter);
     case Job::kExport:
       return Materialize(inputs.in, inputs.out, order.tree, kExportModes, {0, 1}, reporter);
+    case Job::kListTree:
+      return ListTree(inputs.in, order.tree, reporter);
     case Job::kVerifySource:
       return VerifyTree(inputs.in, VerifyProfile::kSource, reporter);
     case Job::kVerifyImage:

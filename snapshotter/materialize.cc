@@ -178,12 +178,29 @@ Result<std::string> ReadObject(int objects, ObjectKind kind, const policy::Diges
   return bytes;
 }
 
-Result<JobResult> Materialize(int objects, int out, const policy::Digest& digest,
-                              const TreeModes& modes, Share share, Reporter& reporter) {
+namespace {
+
+Result<TreeManifest> ReadTree(int objects, const policy::Digest& digest) {
   BAILIFF_TRY_ASSIGN(std::string bytes, ReadObject(objects, ObjectKind::kTree, digest,
                                                    MaxManifestBytes(policy::kSourceBounds)));
-  BAILIFF_TRY_ASSIGN(const TreeManifest tree, ParseTree(std::move(bytes), policy::kSourceBounds,
-                                                        policy::TreeNames::kSource));
+  return ParseTree(std::move(bytes), policy::kSourceBounds, policy::TreeNames::kSource);
+}
+
+}  // namespace
+
+Result<JobResult> ListTree(int objects, const policy::Digest& digest, Reporter& reporter) {
+  BAILIFF_TRY_ASSIGN(const TreeManifest tree, ReadTree(objects, digest));
+  std::uint32_t index = 0;
+  for (const TreeEntry& entry : tree.entries) {
+    BAILIFF_TRY(reporter.Observe(index++, entry.kind, entry.size, entry.blob, entry.path));
+    BAILIFF_TRY(reporter.Progress(index, 0));
+  }
+  return JobResult{digest, digest, tree.entries.size(), tree.total};
+}
+
+Result<JobResult> Materialize(int objects, int out, const policy::Digest& digest,
+                              const TreeModes& modes, Share share, Reporter& reporter) {
+  BAILIFF_TRY_ASSIGN(const TreeManifest tree, ReadTree(objects, digest));
   const std::size_t begin = tree.entries.size() * share.part / share.parts;
   const std::size_t end = tree.entries.size() * (share.part + 1) / share.parts;
   Writer writer(objects, out, modes, reporter);

@@ -32,6 +32,9 @@ struct Share {
 Result<std::string> ReadObject(int objects, policy::ObjectKind kind, const policy::Digest& digest,
                                std::size_t limit);
 
+// Reads the tree `digest` of the source bounds and says every entry, in its order.
+Result<JobResult> ListTree(int objects, const policy::Digest& digest, Reporter& reporter);
+
 // Writes the tree `digest` of the source bounds into the new directory `out`. The caller's umask
 // must be 0: files are born with their final mode.
 Result<JobResult> Materialize(int objects, int out, const policy::Digest& digest,

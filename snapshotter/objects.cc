@@ -10,13 +10,8 @@ namespace {
 using policy::MakeFault;
 using policy::SnapshotFault;
 
-constexpr std::string_view kMagic = "bailiff.tree.v1\n";
-constexpr std::size_t kFixed = 1 + 8 + 32 + 2;  // of an entry, without its path
-
-void AppendBig(std::string& out, std::uint64_t value, int bytes) {
-  for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8)
-    out += static_cast<char>(value >> shift & 0xFF);
-}
+constexpr std::string_view kMagic = policy::kTreeMagic;
+constexpr std::size_t kFixed = policy::kTreeEntryFixed;
 
 std::uint64_t ReadBig(std::string_view bytes) {
   std::uint64_t value = 0;
@@ -136,11 +131,7 @@ std::string TreeBuilder::Finish() {
   std::string out(kMagic);
   out.reserve(kMagic.size() + rows_.size() * kFixed + paths_.size());
   for (const Row& row : rows_) {
-    out += static_cast<char>(row.kind);
-    AppendBig(out, row.size, 8);
-    out += row.blob.raw();
-    AppendBig(out, row.path_size, 2);
-    out += path(row);
+    policy::AppendTreeEntry(out, row.kind, row.size, row.blob, path(row));
   }
   rows_.clear();
   paths_.clear();

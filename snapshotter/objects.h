@@ -11,11 +11,12 @@
 
 #include "ipc/result.h"
 #include "policy/digest.h"
+#include "policy/tree_entry.h"
 #include "policy/tree_path.h"
 
 namespace bailiff::snapshotter {
 
-enum class EntryKind : char { kFile = 'f', kExecutable = 'x', kLink = 'l' };
+using policy::EntryKind;
 
 struct TreeEntry {
   EntryKind kind;

@@ -34,8 +34,8 @@ class FileReader {
 };
 
 // A call on what a directory listed a moment ago failed with `error`: kUnreadable where it is not
-// ours to read, kChanged where it is gone or has become something else since it was listed (a writer
-// was at work, case f07), kIo for the rest.
+// ours to read, kChanged where it is gone or has become something else since it was listed (a
+// writer was at work, case f07), kIo for the rest.
 Error ForeignFault(const char* call, std::string_view path, int error);
 
 // The target of a symbolic link: 1 to 4095 bytes, else kLinkTarget.

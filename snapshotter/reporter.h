@@ -9,6 +9,7 @@
 #include "ipc/result.h"
 #include "policy/object.h"
 #include "policy/snapshot_codes.h"
+#include "policy/tree_entry.h"
 
 namespace bailiff::snapshotter {
 
@@ -23,6 +24,9 @@ class Reporter {
   virtual Result<void> Progress(std::uint64_t entries, std::uint64_t bytes) = 0;
   virtual Result<void> Object(policy::ObjectKind kind, const policy::Digest& digest,
                               std::uint64_t size) = 0;
+  // The entry number `index` of the tree that is listed.
+  virtual Result<void> Observe(std::uint32_t index, policy::EntryKind kind, std::uint64_t size,
+                               const policy::Digest& blob, std::string_view path) = 0;
   virtual Result<void> Warn(policy::SnapshotWarning code, std::string_view path) = 0;
 };
 

@@ -73,6 +73,8 @@ Result<Order> Session::Receive() {
     }
     case wire::SnapshotterGo::kExport:
       return ReadTree(Job::kExport, go.export_().tree());
+    case wire::SnapshotterGo::kListTree:
+      return ReadTree(Job::kListTree, go.list_tree().tree());
     case wire::SnapshotterGo::kVerifyTree:
       if (go.verify_tree().profile() == 1) return Order{Job::kVerifySource, {}, 0, 1};
       if (go.verify_tree().profile() == 2) return Order{Job::kVerifyImage, {}, 0, 1};
@@ -126,6 +128,18 @@ Result<void> Session::FlushObjects() {
     object->set_size(staged.size);
   }
   objects_.clear();
+  return ipc::SendMessage(channel_, message);
+}
+
+Result<void> Session::Observe(std::uint32_t index, policy::EntryKind kind, std::uint64_t size,
+                              const policy::Digest& blob, std::string_view path) {
+  wire::FromSnapshotter message;
+  wire::Observation* entry = message.mutable_observation();
+  entry->set_index(index);
+  entry->set_state(static_cast<unsigned char>(kind));
+  entry->set_digest(Bytes(blob));
+  entry->set_size(size);
+  entry->set_path(std::string(path));
   return ipc::SendMessage(channel_, message);
 }
 

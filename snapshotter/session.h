@@ -18,12 +18,13 @@ enum class Job {
   kVerifyImage,
   kImportDirectory,
   kImportImage,
-  kExport
+  kExport,
+  kListTree
 };
 
 struct Order {
   Job job = Job::kMaterialize;
-  policy::Digest tree;     // kMaterialize, kExport
+  policy::Digest tree;     // kMaterialize, kExport, kListTree
   std::uint32_t part = 0;  // kMaterialize
   std::uint32_t parts = 1;
 };
@@ -39,6 +40,8 @@ class Session final : public Reporter {
   Result<void> Progress(std::uint64_t entries, std::uint64_t bytes) override;
   Result<void> Object(policy::ObjectKind kind, const policy::Digest& digest,
                       std::uint64_t size) override;
+  Result<void> Observe(std::uint32_t index, policy::EntryKind kind, std::uint64_t size,
+                       const policy::Digest& blob, std::string_view path) override;
   Result<void> Warn(policy::SnapshotWarning code, std::string_view path) override;
 
   // The last frame: Done, or Failed with the fault, path and errno of the error.

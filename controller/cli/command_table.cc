@@ -42,6 +42,7 @@ constexpr std::array kImageArguments = {kImage};
 constexpr std::array kSourceImportArguments = {
     Argument{"DIR", Opens::kDirectory, "the directory; one .git at its top is left out"}};
 constexpr std::array kRevisionArguments = {kRevision};
+constexpr std::array kSourceShowOptions = {Option{"tree", {}, "list its paths, too"}};
 constexpr std::array kSourceExportArguments = {
     kRevision, Argument{"DIR", Opens::kNewDirectory, "a directory that does not exist yet"}};
 constexpr std::array kRecipeArguments = {kRecipe};
@@ -148,14 +149,12 @@ constexpr std::array kVerbs = {
             {},
             Needs::kHelpers},
     VerbRow{Verb::kSourceList, "source", "list", "list revisions", "", {}, {}, Needs::kStore},
-    VerbRow{Verb::kSourceShow,
-            "source",
-            "show",
-            "show one revision",
-            "",
-            kRevisionArguments,
-            {},
-            Needs::kStore},
+    VerbRow{
+        Verb::kSourceShow, "source", "show", "show one revision",
+        "With --tree every path of it, with its kind, the id of its blob and its size in bytes. "
+        "A confined helper reads the tree; "
+        "what it says is printed only if it hashes to the tree's digest.",
+        kRevisionArguments, kSourceShowOptions, Needs::kHelpers},
     VerbRow{Verb::kSourceExport,
             "source",
             "export",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Revisions in the store: list and show. Importing and exporting are in source_jobs.cc.
 #include "controller/cli/escape.h"
+#include "controller/cli/jobs.h"
 #include "controller/cli/session.h"
 #include "controller/cli/verbs.h"
 
@@ -13,6 +14,39 @@ void AddRevision(JsonWriter& json, const RevisionRow& row) {
       .Raw("origin", row.origin_json)
       .Member("entries", row.entries)
       .Member("bytes", row.bytes);
+}
+
+// `source show --tree`: the manifest is read by a helper; what it says hashes to the tree's digest.
+Result<std::vector<ListedEntry>> EntriesOf(Context& context, const RevisionRow& row) {
+  const auto tree = policy::ParseDigest(row.tree);
+  if (!tree.has_value())
+    return Error{ErrorCode::kStoreCorrupt, row.revision, "its tree is not a digest", 0, {}};
+  BAILIFF_TRY_ASSIGN(const Interrupts interrupts, Interrupts::Block());
+  BAILIFF_TRY_ASSIGN(const JobSlot slot, JobSlot::Acquire(*context.host));
+  ProgressLine line(context.output.shows_progress());
+  return ListTree(slot.jobs(), *tree, HooksFor(line, interrupts, "listing"));
+}
+
+void AddEntries(JsonWriter& json, const std::vector<ListedEntry>& entries) {
+  json.BeginArray("paths");
+  for (const ListedEntry& entry : entries) {
+    json.BeginObject()
+        .Bytes("path", entry.path)
+        .Member("kind", policy::EntryKindName(entry.kind))
+        .Member("size", entry.size)
+        .Member("blob", entry.blob.hex())
+        .End();
+  }
+  json.End();
+}
+
+std::string EntriesText(const std::vector<ListedEntry>& entries) {
+  Table table;
+  for (const ListedEntry& entry : entries) {
+    table.Row({std::string(policy::EntryKindName(entry.kind)), entry.blob.hex(),
+               std::to_string(entry.size), EscapeName(entry.path)});
+  }
+  return table.Text();
 }
 
 }  // namespace
@@ -40,6 +74,11 @@ Result<int> SourceList(Context& context) {
 Result<int> SourceShow(Context& context) {
   BAILIFF_TRY_ASSIGN(Store store, OpenStore(context));
   BAILIFF_TRY_ASSIGN(const RevisionRow row, store.FindRevision(context.command.arguments[0]));
+  const bool with_tree = context.command.Has("tree");
+  std::vector<ListedEntry> entries;
+  if (with_tree) {
+    BAILIFF_TRY_ASSIGN(entries, EntriesOf(context, row));
+  }
   Table table;
   table.Row({"revision", row.revision});
   table.Row({"tree", row.tree});
@@ -47,8 +86,10 @@ Result<int> SourceShow(Context& context) {
   table.Row({"files", ShowCount(static_cast<std::uint64_t>(row.entries))});
   table.Row({"size", ShowBytes(static_cast<std::uint64_t>(row.bytes))});
   context.output.Line(table.Text());
+  if (!entries.empty()) context.output.Line("\n" + EntriesText(entries));
   JsonWriter json("source.show");
   AddRevision(json, row);
+  if (with_tree) AddEntries(json, entries);
   context.output.Json(std::move(json));
   return 0;
 }

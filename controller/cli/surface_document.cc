@@ -20,7 +20,7 @@ constexpr std::array kToWarden = {
 };
 constexpr std::array kToSnapshotter = {
     SentRow{"SnapshotterGo", "start",
-            "one of Materialize, VerifyTree, ImportDirectory, ImportImage, Export"},
+            "one of Materialize, VerifyTree, ImportDirectory, ImportImage, Export, ListTree"},
     SentRow{"Cancel", "any", ""},
 };
 constexpr std::array kCollectorDescriptors = {
@@ -41,7 +41,8 @@ constexpr std::array kSnapshotterDescriptors = {
         "what the job reads: detached mount, read-only, no links followed; an image import: the "
         "archive itself"},
     DescriptorRow{"5",
-                  "what the job writes: detached mount of one new directory; verifying has none"},
+                  "what the job writes: detached mount of one new directory; verifying and listing "
+                  "have none"},
 };
 constexpr std::array kPeers = {
     PeerRow{"collector", "FromCollector", "ToCollector",

@@ -16,6 +16,7 @@
 #include "policy/object.h"
 #include "policy/role.h"
 #include "policy/snapshot_codes.h"
+#include "policy/tree_entry.h"
 
 namespace bailiff::controller {
 
@@ -53,6 +54,13 @@ struct ObjectValue {
   policy::Digest digest;
   std::uint64_t size = 0;
 };
+struct ObservationValue {
+  std::uint32_t index = 0;
+  policy::EntryKind kind = policy::EntryKind::kFile;
+  policy::Digest blob;
+  std::uint64_t size = 0;
+  std::string path;
+};
 struct WarningValue {
   policy::SnapshotWarning code;
   std::string path;
@@ -79,6 +87,7 @@ Result<ExecFailedValue> Accept(const wire::ExecFailed& message);
 Result<EndedValue> Accept(const wire::Ended& message);
 Result<ProgressValue> Accept(const wire::Progress& message);
 Result<std::vector<ObjectValue>> Accept(const wire::Objects& message);
+Result<ObservationValue> Accept(wire::Observation& message);
 Result<WarningValue> Accept(wire::Warning& message);
 Result<FailedValue> Accept(wire::Failed& message);
 Result<DoneValue> Accept(const wire::Done& message);

@@ -41,6 +41,17 @@ Result<std::vector<ObjectValue>> Accept(const wire::Objects& message) {
   return objects;
 }
 
+Result<ObservationValue> Accept(wire::Observation& message) {
+  const auto kind = policy::ParseEntryKind(message.state());
+  const auto blob = policy::RawDigest(message.digest());
+  if (!message.has_index() || !kind || !blob || !message.has_size() || message.size() > kMaxBytes)
+    return Refuse("Observation", "an entry outside its bound");
+  if (message.path().empty() || message.path().size() > policy::kMaxTreePath)
+    return Refuse("Observation", "path outside its bound");
+  return ObservationValue{message.index(), *kind, *blob, message.size(),
+                          std::move(*message.mutable_path())};
+}
+
 Result<WarningValue> Accept(wire::Warning& message) {
   const auto code = policy::ParseSnapshotWarning(message.code());
   if (!code || message.path().size() > policy::kMaxTreePath)

@@ -48,6 +48,7 @@ JobRow RowOf(JobKind kind) {
     case JobKind::kMaterialize:
     case JobKind::kVerifySource:
     case JobKind::kExport:
+    case JobKind::kListTree:
       return {false, seconds{300}, policy::kSourceBounds.file_bytes + kSlackBytes};
     case JobKind::kVerifyImage:
       return {false, seconds{900}, policy::kImageBounds.file_bytes};
@@ -70,6 +71,9 @@ wire::ToSnapshotter GoFor(const JobRequest& request) {
       break;
     case JobKind::kExport:
       go->mutable_export_()->set_tree(std::string(request.tree.raw()));
+      break;
+    case JobKind::kListTree:
+      go->mutable_list_tree()->set_tree(std::string(request.tree.raw()));
       break;
     case JobKind::kVerifySource:
       go->mutable_verify_tree()->set_profile(1);
@@ -185,7 +189,7 @@ class RunningJob {
         return {};
       }
       case wire::FromSnapshotter::kObservation:
-        return Refuse("Observation", "no job of this version observes");
+        return TakeObservation(*message.mutable_observation());
       case wire::FromSnapshotter::BODY_NOT_SET:
         break;
     }
@@ -203,6 +207,15 @@ class RunningJob {
       return Refuse("Objects", "more than the job may make");
     for (const ObjectValue& object : objects)
       claims_.objects.push_back({object.kind, object.digest, object.size});
+    return {};
+  }
+
+  Result<void> TakeObservation(wire::Observation& message) {
+    BAILIFF_TRY_ASSIGN(ObservationValue entry, Accept(message));
+    if (request_.kind != JobKind::kListTree || entry.index != claims_.listed.size() ||
+        claims_.listed.size() >= policy::kSourceBounds.entries)
+      return Refuse("Observation", "no entry of a listing in its turn");
+    claims_.listed.push_back({entry.kind, entry.size, entry.blob, std::move(entry.path)});
     return {};
   }
 

@@ -17,6 +17,7 @@
 #include "policy/object.h"
 #include "policy/role.h"
 #include "policy/snapshot_codes.h"
+#include "policy/tree_entry.h"
 
 namespace bailiff::controller {
 
@@ -61,6 +62,14 @@ struct StagedObject {
   std::uint64_t size;
 };
 
+// One entry of a tree, as said.
+struct ListedEntry {
+  policy::EntryKind kind;
+  std::uint64_t size;
+  policy::Digest blob;
+  std::string path;  // bytes from outside: escape before showing
+};
+
 // What a helper claimed, of validated shape and bounded size.
 struct JobClaims {
   policy::Digest digest;               // revision, image or tree
@@ -69,6 +78,7 @@ struct JobClaims {
   std::uint64_t bytes = 0;
   std::vector<StagedObject> objects;
   std::vector<JobWarning> warnings;
+  std::vector<ListedEntry> listed;
   std::uint32_t landlock_abi = 0;
 };
 
@@ -78,12 +88,13 @@ enum class JobKind {
   kVerifyImage,
   kImportDirectory,
   kImportImage,
-  kExport
+  kExport,
+  kListTree
 };
 
 struct JobRequest {
   JobKind kind;
-  policy::Digest tree;  // kMaterialize, kExport
+  policy::Digest tree;  // kMaterialize, kExport, kListTree
   int in = -1;   // directory that becomes /in read-only; kImportImage: the archive, a regular
                  // file that is passed as it is
   int out = -1;  // directory that becomes /out, or -1

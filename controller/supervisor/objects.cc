@@ -161,6 +161,24 @@ Result<void> EnsureTree(const JobHost& host, const Digest& tree, const JobHooks&
   return {};
 }
 
+Result<std::vector<ListedEntry>> ListTree(const JobHost& host, const Digest& tree,
+                                          const JobHooks& hooks) {
+  BAILIFF_TRY_ASSIGN(const ipc::Fd objects, OpenObjects(host.data));
+  BAILIFF_TRY_ASSIGN(JobClaims claims,
+                     RunJob(host, {JobKind::kListTree, tree, objects.get(), -1, 0, 1}, hooks));
+  policy::ObjectHasher hasher(ObjectKind::kTree);
+  hasher.Update(policy::kTreeMagic);
+  std::string bytes;
+  for (const ListedEntry& entry : claims.listed) {
+    bytes.clear();
+    policy::AppendTreeEntry(bytes, entry.kind, entry.size, entry.blob, entry.path);
+    hasher.Update(bytes);
+  }
+  if (const Digest said = hasher.Finish(); said != tree)
+    return Error{ErrorCode::kTreeMismatch, tree.hex(), "what was listed is " + said.hex(), 0, {}};
+  return std::move(claims.listed);
+}
+
 Result<void> ExportTree(const JobHost& host, const Digest& tree, int directory,
                         const JobHooks& hooks) {
   BAILIFF_TRY_ASSIGN(const ipc::Fd objects, OpenObjects(host.data));

@@ -49,6 +49,12 @@ Result<ImageInfo> ImportImage(const JobHost& host, int archive, const JobHooks& 
 // one (R3.01–R3.06). Idempotent.
 Result<void> EnsureTree(const JobHost& host, const policy::Digest& tree, const JobHooks& hooks);
 
+// The entries of a tree, in the order of its manifest, said by a confined process that reads the
+// manifest and found to hash to `tree`: so they are the tree's, whoever said them. At most 10,000
+// entries of at most 4095 bytes of path. kTreeMismatch when they are not.
+Result<std::vector<ListedEntry>> ListTree(const JobHost& host, const policy::Digest& tree,
+                                          const JobHooks& hooks);
+
 // Writes a tree into `directory`, which must be empty, owned or writable by the helper's identity
 // for the time of the job, and of a mount in the controller's own mount namespace.
 Result<void> ExportTree(const JobHost& host, const policy::Digest& tree, int directory,

@@ -16,6 +16,7 @@ Result<JobResult> Run(const Order& order, const Inputs& inputs, Reporter& report
       return ImportImage(inputs.archive, inputs.out, reporter);
     case Job::kMaterialize:
     case Job::kExport:
+    case Job::kListTree:
     case Job::kVerifySource:
     case Job::kVerifyImage:
       break;

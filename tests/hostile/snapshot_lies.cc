@@ -64,6 +64,11 @@ void Work(const std::string& mode) {
       message.mutable_objects()->add_objects()->set_kind(1);
     return Send(message);
   }
+  if (mode == "work-entry") {
+    message.mutable_observation()->set_index(0);
+    message.mutable_observation()->set_state('d');
+    return Send(message);
+  }
   if (mode == "work-short-digest") {
     message.mutable_done()->set_digest("short");
     return Send(message);

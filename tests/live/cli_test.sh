@@ -98,6 +98,9 @@ answers "source import" source.import source import "$scratch/source"
 revision=$(bailiff --json source import "$scratch/source" | member revision)
 answers "source list" source.list source list
 answers "source show by a prefix of 12" source.show source show "${revision:0:12}"
+answers "source show --tree" source.show source show "$revision" --tree
+[[ $(bailiff source show "$revision" --tree) == *'a\x1bb'* && $(bailiff --json source show "$revision" --tree) == *'"path_hex":"611b62"'* ]] && pass "source show --tree escapes a name" ||
+  fail "source show --tree escapes a name" "$(bailiff --json source show "$revision" --tree)"
 status "source export" 0 source export "$revision" "$scratch/exported"
 check "an export is the operator's and equal to what was imported" diff -r "$scratch/source" "$scratch/exported"
 [[ $(stat -c %u "$scratch/exported/file") == "$(id -u)" ]] && pass "an export is owned by who asked" || fail "an export is owned by who asked"

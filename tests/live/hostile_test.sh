@@ -86,10 +86,19 @@ ends collector lie-cut-short incomplete capture_incomplete /bin/sh -c 'exit 0'
 use snapshotter
 for mode in open-view open-capabilities open-bounding open-no-new-privs open-seccomp open-second-filter open-thread open-descriptor \
   start-done start-garbage start-exit start-wrong-role start-wrong-build start-two-hellos work-hello work-garbage work-oversize \
-  work-bad-kind work-many-objects work-short-digest work-die work-vanish work-forbidden tree-empty tree-other tree-extra verify-false; do
+  work-bad-kind work-many-objects work-entry work-short-digest work-die work-vanish work-forbidden tree-empty tree-other tree-extra verify-false; do
   rm -rf "$data"/trees/*
   ends snapshotter "$mode" incomplete snapshot_failed /bin/true
 done
+
+# A listing that is not the tree's own is not printed, not even in part.
+for mode in list-empty list-other work-entry work-die work-garbage start-done; do
+  said=$(lying "$mode" source show "$revision" --tree 2>"$scratch/err")
+  code=$?
+  if ((code == 0 || code >= 128)) || [[ -n $said ]]; then fail "snapshotter/$mode is not shown" "exit $code" "$said" "$(cat "$scratch/err")"; else pass "snapshotter/$mode is not shown"; fi
+done
+use none
+check "an honest listing is shown" grep -q README.md <(lying "" source show "$revision" --tree)
 
 use importer
 objects() { find "$data/objects" -type f | sort | sha256sum; }
@@ -97,7 +106,7 @@ before=$(objects)
 mkdir -p "$scratch/other"
 echo other >"$scratch/other/file"
 for mode in open-view open-seccomp open-descriptor start-done start-garbage start-exit start-wrong-role work-hello work-garbage work-oversize \
-  work-two-ends work-bad-kind work-many-objects work-short-digest work-die work-vanish work-forbidden \
+  work-two-ends work-bad-kind work-entry work-many-objects work-short-digest work-die work-vanish work-forbidden \
   stage-false-name stage-false-size stage-missing stage-link stage-hard-link stage-directory \
   claim-other-revision claim-other-tree; do
   said=$(lying "$mode" source import "$scratch/other" 2>&1)

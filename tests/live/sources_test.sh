@@ -32,6 +32,15 @@ same f01_manifest_carries_bytes "$(LC_ALL=C grep -caF $'\xff\xfe' "$data/objects
 bailiff source list >"$scratch/listed" 2>&1; bailiff source show "$odd" >>"$scratch/listed" 2>&1
 same f01_text_is_escaped "$(LC_ALL=C grep -c $'[\x01-\x08\x0b-\x1f\x7f]' "$scratch/listed")" 0
 
+bailiff source show "$odd" --tree >"$scratch/listed" 2>&1
+same f01_listing_is_escaped "$(LC_ALL=C grep -c $'[\x01-\x08\x0b-\x1f\x7f]' "$scratch/listed")" 0
+(cd "$scratch/names" && LC_ALL=C find . \( -type f -o -type l \) -printf '%P\0' | LC_ALL=C sort -z) | python3 -c '
+import json, sys
+outside = sys.stdin.buffer.read().split(b"\0")[:-1]
+said = [bytes.fromhex(e["path_hex"]) if "path_hex" in e else e["path"].encode() for e in json.load(open(sys.argv[1]))["paths"]]
+print("same" if said == outside and len(said) > 15 else f"{said} is not {outside}")' <(bailiff --json source show "$odd" --tree) >"$scratch/names.same"
+same f01_listing_names_every_path_byte_for_byte "$(cat "$scratch/names.same")" same
+
 # --- f06: the executable bit is content; other bits are not
 printf '#!/bin/sh\necho ran\n' >"$scratch/tool.sh"
 for mode in 644 755 664 4755; do

@@ -40,6 +40,10 @@ void Take(wire::FromSnapshotter& message) {
     auto value = controller::Accept(message.objects());
     if (value.ok() && (value->empty() || value->size() > 512)) std::abort();
   }
+  if (message.has_observation()) {
+    auto value = controller::Accept(*message.mutable_observation());
+    if (value.ok() && (value->path.empty() || value->path.size() > 4095)) std::abort();
+  }
   if (message.has_warning()) (void)controller::Accept(*message.mutable_warning());
   if (message.has_failed()) (void)controller::Accept(*message.mutable_failed());
   if (message.has_done()) (void)controller::Accept(message.done());

@@ -26,6 +26,10 @@ class Silent final : public Reporter {
  public:
   Result<void> Progress(std::uint64_t, std::uint64_t) override { return {}; }
   Result<void> Object(ObjectKind, const policy::Digest&, std::uint64_t) override { return {}; }
+  Result<void> Observe(std::uint32_t, policy::EntryKind, std::uint64_t, const policy::Digest&,
+                       std::string_view) override {
+    return {};
+  }
   Result<void> Warn(policy::SnapshotWarning, std::string_view) override { return {}; }
 };
 
@@ -151,10 +155,41 @@ Result<JobResult> FalseTree(const std::string& lie, const Order& order, const In
   return result;
 }
 
+// Says a tree that is not the one that was asked for. Only the digest of all of it tells.
+Result<JobResult> FalseListing(const std::string& lie, const Order& order, const Inputs& inputs,
+                               Reporter& reporter) {
+  const auto say = [&](std::uint32_t index, const std::string& path, const std::string& bytes) {
+    return reporter.Observe(index, EntryKind::kFile, bytes.size(), policy::Hash(bytes), path);
+  };
+  if (lie == "listing: nothing") return JobResult{order.tree, order.tree, 0, 0};
+  if (lie == "listing: another name") BAILIFF_TRY(say(0, "c", "good"));
+  if (lie == "listing: other bytes") BAILIFF_TRY(say(0, "a", "evil"));
+  if (lie == "listing: out of turn") BAILIFF_TRY(say(1, "a", "good"));
+  if (lie == "listing: no path") BAILIFF_TRY(say(0, "", "good"));
+  if (lie == "listing: a path too long") BAILIFF_TRY(say(0, std::string(4096, 'a'), "good"));
+  if (lie == "listing: one entry more") {
+    BAILIFF_TRY(ListTree(inputs.in, order.tree, reporter));
+    BAILIFF_TRY(say(2, "z", "more"));
+  }
+  if (lie == "listing: too many") {
+    for (std::uint32_t i = 0; i <= 10'000; ++i) BAILIFF_TRY(say(i, "a", "good"));
+  }
+  return JobResult{order.tree, order.tree, 2, 8};
+}
+
 Result<JobResult> LieInProtocol(const std::string& lie, Reporter& reporter) {
   wire::FromSnapshotter message;
   if (lie == "protocol: an observation") {
     message.mutable_observation()->set_index(1);
+    Say(message);
+  }
+  if (lie == "protocol: an entry of a listing") {
+    wire::Observation* entry = message.mutable_observation();
+    entry->set_index(0);
+    entry->set_state('f');
+    entry->set_digest(std::string(32, 'd'));
+    entry->set_size(1);
+    entry->set_path("a");
     Say(message);
   }
   if (lie == "protocol: a second hello") {
@@ -191,6 +226,8 @@ Result<JobResult> Run(const Order& order, const Inputs& inputs, Reporter& report
   switch (order.job) {
     case Job::kMaterialize:
       return FalseTree(lie, order, inputs, reporter);
+    case Job::kListTree:
+      return FalseListing(lie, order, inputs, reporter);
     case Job::kExport:
       return Materialize(inputs.in, inputs.out, order.tree, kExportModes, {0, 1}, reporter);
     case Job::kVerifySource:

@@ -11,6 +11,7 @@ namespace {
 using controller::EnsureTree;
 using controller::ImportDirectory;
 using controller::ImportImage;
+using controller::ListTree;
 
 class Liars : public DataFixture {
  protected:
@@ -54,7 +55,8 @@ TEST_F(Liars, no_false_object_of_an_importer_enters_the_store) {
                          {"a layer in a source", "snapshot.staging.mismatch"},
                          {"c07 a tree nobody can remove by name", "snapshot.staging.mismatch"},
                          {"too many objects", "ipc.message.unexpected"},
-                         {"protocol: an observation", "ipc.message.unexpected"},
+                         {"protocol: an observation", "ipc.message.malformed"},
+                         {"protocol: an entry of a listing", "ipc.message.unexpected"},
                          {"protocol: a second hello", "ipc.message.unexpected"},
                          {"protocol: an unknown fault", "ipc.message.malformed"},
                          {"protocol: an unknown warning", "ipc.message.malformed"},
@@ -113,6 +115,27 @@ TEST_F(Liars, no_tree_but_the_subjects_gets_its_name) {
     EXPECT_EQ(Listing(data_ / ("trees/" + imported->tree.hex())).at("a"), "f 0444 good");
   } else {
     EXPECT_EQ(CodeOf(made), "snapshot.tree.mismatch") << Why(made);
+  }
+}
+
+TEST_F(Liars, no_listing_but_the_trees_own_is_shown) {
+  source_.Write("a", "good");
+  source_.Write("b", "good");
+  const auto imported = ImportDirectory(host_, source_.fd(), hooks_);
+  ASSERT_TRUE(imported.ok()) << Why(imported);
+  host_.snapshotter = lying_snapshotter_.get();
+  for (const Lie& lie : {Lie{"listing: nothing", "snapshot.tree.mismatch"},
+                         {"listing: another name", "snapshot.tree.mismatch"},
+                         {"listing: other bytes", "snapshot.tree.mismatch"},
+                         {"listing: one entry more", "snapshot.tree.mismatch"},
+                         {"listing: out of turn", "ipc.message.unexpected"},
+                         {"listing: too many", "ipc.message.unexpected"},
+                         {"listing: no path", "ipc.message.malformed"},
+                         {"listing: a path too long", "ipc.message.malformed"},
+                         {"protocol: no last word", "snapshot.helper.died"}}) {
+    data_.Write("objects/lie", lie.lie);
+    const auto refused = ListTree(host_, imported->tree, hooks_);
+    EXPECT_EQ(CodeOf(refused), lie.code) << lie.lie << ": " << Why(refused);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "snapshotter/objects.h"
 #include "tests/unit/snapshotter/data_fixture.h"
@@ -15,6 +16,7 @@ namespace {
 
 using controller::EnsureTree;
 using controller::ImportDirectory;
+using controller::ListTree;
 using policy::SnapshotWarning;
 
 using SourceJobs = DataFixture;
@@ -47,6 +49,43 @@ TEST_F(SourceJobs, R3_01_R3_04_f06_a_directory_becomes_a_frozen_verified_tree) {
   ASSERT_EQ(lstat((tree + "/link").c_str(), &status), 0);
   EXPECT_EQ(status.st_uid, 0U);
   EXPECT_EQ(Staged(), 0U);
+}
+
+TEST_F(SourceJobs, f01_a_tree_is_listed_as_it_was_imported) {
+  source_.Write("run.sh", "#!/bin/sh\n", 0755);
+  source_.Write("d/\xff\n", "odd");
+  source_.Link("link", "d");
+  source_.Write("empty", "");
+  const auto imported = ImportDirectory(host_, source_.fd(), hooks_);
+  ASSERT_TRUE(imported.ok()) << Why(imported);
+  const auto listed = ListTree(host_, imported->tree, hooks_);
+  ASSERT_TRUE(listed.ok()) << Why(listed);
+  std::vector<std::string> said;
+  for (const controller::ListedEntry& entry : *listed) {
+    said.push_back(std::string(policy::EntryKindName(entry.kind)) + " " +
+                   std::to_string(entry.size) + " " + entry.path);
+    EXPECT_TRUE(Listing(data_ / "objects")
+                    .contains(policy::ObjectPath(policy::ObjectKind::kBlob, entry.blob)))
+        << entry.path;
+  }
+  EXPECT_EQ(said, (std::vector<std::string>{"file 3 d/\xff\n", "file 0 empty", "link 1 link",
+                                            "executable 10 run.sh"}));
+  EXPECT_EQ(Staged(), 0U);
+}
+
+TEST_F(SourceJobs, a_tree_that_is_not_there_or_damaged_is_not_listed) {
+  source_.Write("a", "1");
+  const auto imported = ImportDirectory(host_, source_.fd(), hooks_);
+  ASSERT_TRUE(imported.ok()) << Why(imported);
+  EXPECT_EQ(CodeOf(ListTree(host_, policy::Hash("none"), hooks_)), "snapshot.object.missing");
+  const std::string object =
+      data_ / ("objects/" + policy::ObjectPath(policy::ObjectKind::kTree, imported->tree));
+  std::string bytes = ReadAll(object);
+  bytes.back() = 'b';
+  ASSERT_EQ(unlink(object.c_str()), 0);
+  std::ofstream(object) << bytes;
+  ASSERT_EQ(chmod(object.c_str(), 0444), 0);
+  EXPECT_EQ(CodeOf(ListTree(host_, imported->tree, hooks_)), "snapshot.object.damaged");
 }
 
 TEST_F(SourceJobs, R3_02_an_existing_tree_is_kept_as_it_is) {

@@ -78,6 +78,13 @@ Result<void> Recorder::Object(policy::ObjectKind kind, const policy::Digest& dig
   return {};
 }
 
+Result<void> Recorder::Observe(std::uint32_t index, policy::EntryKind kind, std::uint64_t size,
+                               const policy::Digest&, std::string_view path) {
+  observed.push_back(std::to_string(index) + " " + static_cast<char>(kind) + " " +
+                     std::to_string(size) + " " + std::string(path));
+  return {};
+}
+
 Result<void> Recorder::Warn(policy::SnapshotWarning code, std::string_view path) {
   warnings.emplace_back(code, path);
   return {};

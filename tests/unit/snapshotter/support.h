@@ -43,10 +43,13 @@ class Recorder final : public snapshotter::Reporter {
   Result<void> Progress(std::uint64_t entries, std::uint64_t bytes) override;
   Result<void> Object(policy::ObjectKind kind, const policy::Digest& digest,
                       std::uint64_t size) override;
+  Result<void> Observe(std::uint32_t index, policy::EntryKind kind, std::uint64_t size,
+                       const policy::Digest& blob, std::string_view path) override;
   Result<void> Warn(policy::SnapshotWarning code, std::string_view path) override;
 
   std::vector<std::string> objects;  // staged names
   std::vector<std::pair<policy::SnapshotWarning, std::string>> warnings;
+  std::vector<std::string> observed;  // "0 f 2 path"
   std::uint64_t calls = 0;
   std::uint64_t cancel_at = 0;  // the call of Progress that is answered with kCancelled
   std::function<void(std::uint64_t)> on_progress;  // given the number of the call

@@ -126,5 +126,38 @@ TEST(Intake, ObjectsAndDone) {
   EXPECT_FALSE(Accept(done).ok());
 }
 
+TEST(Intake, AnEntryOfAListingNeedsEveryFieldAndAPathInItsBound) {
+  const auto entry = [] {
+    wire::Observation good;
+    good.set_index(0);
+    good.set_state('x');
+    good.set_digest(std::string(32, 'd'));
+    good.set_size(0);
+    good.set_path("a\xff");
+    return good;
+  };
+  wire::Observation message = entry();
+  auto accepted = Accept(message);
+  ASSERT_TRUE(accepted.ok());
+  EXPECT_EQ(accepted->kind, policy::EntryKind::kExecutable);
+  EXPECT_EQ(accepted->path, "a\xff");
+  (message = entry()).set_path(std::string(4095, 'a'));
+  EXPECT_TRUE(Accept(message).ok());
+  (message = entry()).set_path(std::string(4096, 'a'));
+  EXPECT_FALSE(Accept(message).ok());
+  (message = entry()).clear_path();
+  EXPECT_FALSE(Accept(message).ok());
+  (message = entry()).clear_index();
+  EXPECT_FALSE(Accept(message).ok());
+  (message = entry()).set_state('d');
+  EXPECT_FALSE(Accept(message).ok());
+  (message = entry()).set_digest(std::string(33, 'd'));
+  EXPECT_FALSE(Accept(message).ok());
+  (message = entry()).clear_size();
+  EXPECT_FALSE(Accept(message).ok());
+  (message = entry()).set_size((std::uint64_t{1} << 40) + 1);
+  EXPECT_FALSE(Accept(message).ok());
+}
+
 }  // namespace
 }  // namespace bailiff::controller
