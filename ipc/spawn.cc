@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
@@ -84,13 +85,35 @@ void RaiseOomScore() {
   close(fd);
 }
 
-[[noreturn]] void RunChild(const SpawnRequest& request, int sync, int null_fd, int diagnosis,
-                           int channel) {
+// What the child has of the spawner until it is released.
+struct Start {
+  int sync;  // it writes one byte when its maps may be written; ends when the spawner does
+  int go;    // an eventfd
+};
+
+// An eventfd and not a byte on the socket: the kernel takes the writer of a socket for about to
+// sleep and puts the reader on the same CPU, behind it.
+void AwaitRelease(const Start& start) {
+  for (;;) {
+    pollfd polls[2] = {{start.go, POLLIN, 0}, {start.sync, POLLIN, 0}};
+    if (poll(polls, 2, -1) < 0 && errno != EINTR) ChildFail("poll");
+    if (polls[0].revents != 0)
+      return;  // first: the spawner closes the socket once it has released us
+    if (polls[1].revents != 0) _exit(127);  // the spawner is gone
+  }
+}
+
+[[noreturn]] void RunChild(const SpawnRequest& request, const Start& start, int null_fd,
+                           int diagnosis, int channel) {
   if (dup2(diagnosis, kDiagnosisFd) < 0) _exit(127);
   if (prctl(PR_SET_DUMPABLE, 1UL) != 0) ChildFail("PR_SET_DUMPABLE");
-  char byte = 'd';
-  if (write(sync, &byte, 1) != 1) ChildFail("ready");
-  if (read(sync, &byte, 1) != 1) _exit(127);  // the spawner is gone
+  const char ready = 'd';
+  if (write(start.sync, &ready, 1) != 1) ChildFail("ready");
+  // Made here and not by clone(2): it takes longer than all the others together, and the spawner
+  // has the maps to write meanwhile. It belongs to the new user namespace either way.
+  if ((request.namespaces & CLONE_NEWNET) != 0 && unshare(CLONE_NEWNET) != 0)
+    ChildFail("network namespace");
+  AwaitRelease(start);
   if (!request.tasks.empty()) {
     for (const int tasks : request.tasks) {
       if (write(tasks, "0", 1) != 1) ChildFail("tasks");
@@ -142,7 +165,7 @@ Result<void> WriteMap(pid_t pid, const char* file, const std::vector<IdMap>& lin
   return WriteFileAt(AT_FDCWD, ("/proc/" + std::to_string(pid) + '/' + file).c_str(), text);
 }
 
-Result<void> Release(pid_t pid, int sync, const SpawnRequest& request) {
+Result<void> Release(pid_t pid, int sync, int go, const SpawnRequest& request) {
   char byte = 0;
   ssize_t got = -1;
   do {
@@ -160,7 +183,7 @@ Result<void> Release(pid_t pid, int sync, const SpawnRequest& request) {
     }
     BAILIFF_TRY(WriteMap(pid, "gid_map", request.gid_map));
   }
-  if (write(sync, "g", 1) != 1) return SystemError("write", "child");
+  if (eventfd_write(go, 1) != 0) return SystemError("eventfd_write", "child");
   return {};
 }
 
@@ -175,10 +198,12 @@ Result<Child> Spawn(const SpawnRequest& request) {
     return SystemError("socketpair", "spawn");
   Fd sync(pair[0]);
   Fd child_sync(pair[1]);
+  const Fd go(eventfd(0, EFD_CLOEXEC));
+  if (!go.valid()) return SystemError("eventfd", "spawn");
 
   int pidfd = -1;
   clone_args arguments{};
-  arguments.flags = request.namespaces | CLONE_PIDFD;
+  arguments.flags = (request.namespaces & ~std::uint64_t{CLONE_NEWNET}) | CLONE_PIDFD;
   arguments.pidfd = reinterpret_cast<std::uintptr_t>(&pidfd);
   arguments.exit_signal = SIGCHLD;
   if (request.cgroup >= 0) {
@@ -191,7 +216,8 @@ Result<Child> Spawn(const SpawnRequest& request) {
     // Our ends must not live on in the child, or it could not tell that we died.
     close(channel.ours.get());
     close(sync.get());
-    RunChild(request, child_sync.get(), null_fd.get(), diagnosis.write.get(), channel.theirs.get());
+    RunChild(request, {child_sync.get(), go.get()}, null_fd.get(), diagnosis.write.get(),
+             channel.theirs.get());
   }
   Child child{static_cast<pid_t>(pid), Fd(pidfd), std::move(channel.ours),
               std::move(diagnosis.read)};
@@ -199,7 +225,7 @@ Result<Child> Spawn(const SpawnRequest& request) {
   Result<void> released = Result<void>();
   if (const int error = BAILIFF_FAULT(SpawnCloned))
     released = SystemError("clone3", request.name, error);
-  if (released.ok()) released = Release(child.pid, sync.get(), request);
+  if (released.ok()) released = Release(child.pid, sync.get(), go.get(), request);
   if (const int error = BAILIFF_FAULT(SpawnReleased); error != 0 && released.ok()) {
     released = SystemError("spawn", request.name, error);
   }

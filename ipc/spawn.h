@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one way a process of Bailiff is started (design, section 1). The order is fixed, because each
-// step undoes another when moved: clone into namespaces and cgroup, maps written by the spawner
-// while the child is dumpable, v1 cgroups joined while the ids still match the descriptors' opener,
-// ids and groups, then the parent-death signal (set*id clears it), then a look whether the parent
-// is still there, then exec from a descriptor with an empty environment. Main thread only.
+// step undoes another when moved: clone into namespaces and cgroup, the network namespace by the
+// child (the slowest; it belongs to the new user namespace all the same), maps written by the
+// spawner while the child is dumpable, v1 cgroups joined while the ids still match the descriptors'
+// opener, ids and groups, then the parent-death signal (set*id clears it), then a look whether the
+// parent is still there, then exec from a descriptor with an empty environment. Main thread only.
 #pragma once
 
 #include <sys/resource.h>

@@ -5,6 +5,7 @@
 #include "controller/cli/record_text.h"
 #include "controller/cli/session.h"
 #include "controller/cli/verbs.h"
+#include "controller/store/layout.h"
 #include "policy/context.h"
 #include "policy/request.h"
 
@@ -102,8 +103,10 @@ Result<int> CheckRun(Context& context) {
   BAILIFF_TRY_ASSIGN(const std::int64_t generation,
                      ParseWhole(context.command.arguments[1], "GEN"));
   BAILIFF_TRY_ASSIGN(const Interrupts interrupts, Interrupts::Block());
+  BAILIFF_TRY(CheckFormat(context.host->data.get()));
+  BAILIFF_TRY_ASSIGN(OwnersLock locks, OwnersLock::Open(context.host->data.get()));
+  BAILIFF_TRY_ASSIGN(AttemptOwner owner, PrepareOwner(context, locks));
   BAILIFF_TRY_ASSIGN(Store store, OpenStore(context));
-  BAILIFF_TRY_ASSIGN(const Authority authority, store.GetAuthority());
   BAILIFF_TRY_ASSIGN(const AttemptRow pending, store.GetAttempt(context.command.arguments[0]));
   if (pending.state != AttemptState::kPending || pending.generation != generation) {
     return Error{ErrorCode::kAttemptConflict, pending.id,
@@ -111,10 +114,7 @@ Result<int> CheckRun(Context& context) {
                      std::to_string(pending.generation),
                  0, Next(pending)};
   }
-  BAILIFF_TRY_ASSIGN(OwnersLock locks, OwnersLock::Open(context.host->data.get()));
-  BAILIFF_TRY_ASSIGN(
-      AttemptOwner owner,
-      AttemptOwner::Prepare(*context.host, locks, authority.repository, context.operator_json));
+  BAILIFF_TRY(owner.Ready());
   if (interrupts.Pending()) return Error{ErrorCode::kCancelled, {}, "nothing was stored", 0, {}};
   BAILIFF_TRY_ASSIGN(const ClaimInput claim, owner.Claim(pending));
   BAILIFF_TRY_ASSIGN(const AttemptRow row, store.Claim(claim));

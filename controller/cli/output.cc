@@ -19,9 +19,9 @@ bool Colored(Color color, bool terminal) {
          std::string_view(term) != "dumb";
 }
 
-void AddError(JsonWriter& json, const Error& error) {
+void AddError(JsonWriter& json, const Error& error, int exit) {
   const ErrorInfo& info = Info(error.code);
-  json.Member("code", info.name).Member("exit", info.exit).Member("what", info.what);
+  json.Member("code", info.name).Member("exit", exit).Member("what", info.what);
   if (!error.subject.empty()) json.Bytes("subject", error.subject);
   if (!error.why.empty()) json.Bytes("why", error.why);
   if (error.system_error != 0) json.Member("errno", error.system_error);
@@ -114,10 +114,12 @@ Result<void> Output::Flush() {
   return error;
 }
 
-int Output::Fail(const Error& error) {
-  const std::string text = json_ ? ErrorJson(error) + "\n" : ErrorText(error);
+int Output::Fail(const Error& error) { return Fail(error, Info(error.code).exit); }
+
+int Output::Fail(const Error& error, int exit) {
+  const std::string text = json_ ? ErrorJson(error, exit) + "\n" : ErrorText(error);
   static_cast<void>(ipc::WriteAll(STDERR_FILENO, text, "standard error"));
-  return Info(error.code).exit;
+  return exit;
 }
 
 int Output::Fail(const policy::Faults& faults, std::string_view document) {
@@ -125,11 +127,11 @@ int Output::Fail(const policy::Faults& faults, std::string_view document) {
   std::string text;
   if (json_) {
     JsonWriter json("error");
-    AddError(json, faults.list().front().error);
+    AddError(json, faults.list().front().error, Info(faults.list().front().error.code).exit);
     json.Bytes("document", document).BeginArray("faults");
     for (const policy::Fault& fault : faults.list()) {
       json.BeginObject().Bytes("pointer", fault.pointer);
-      AddError(json, fault.error);
+      AddError(json, fault.error, Info(fault.error.code).exit);
       json.End();
     }
     json.End().Member("cut", faults.cut());
@@ -160,9 +162,11 @@ std::string ErrorText(const Error& error) {
   return text;
 }
 
-std::string ErrorJson(const Error& error) {
+std::string ErrorJson(const Error& error) { return ErrorJson(error, Info(error.code).exit); }
+
+std::string ErrorJson(const Error& error, int exit) {
   JsonWriter json("error");
-  AddError(json, error);
+  AddError(json, error, exit);
   return json.Finish();
 }
 

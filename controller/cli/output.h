@@ -52,6 +52,7 @@ class Output {
 
   // Reports a failure on standard error and gives its exit status.
   int Fail(const Error& error);
+  int Fail(const Error& error, int exit);  // where the status is not the code's own
   // The same for a document with several faults; `document` is its name as typed.
   int Fail(const policy::Faults& faults, std::string_view document);
 
@@ -72,6 +73,7 @@ class Output {
 std::string ErrorText(const Error& error);
 // {"schema":"bailiff/error/v1",…}
 std::string ErrorJson(const Error& error);
+std::string ErrorJson(const Error& error, int exit);
 
 // A table for eyes: columns padded to the widest cell, two blanks between, no blank at a line's
 // end.

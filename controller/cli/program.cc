@@ -149,8 +149,7 @@ int Perform(Start& start, std::optional<Result<HostMode>> host) {
                   std::move(start.operator_json)};
   Result<int> status = Dispatch(context);
   if (!status.ok() && status.error().code == ErrorCode::kCancelled) {
-    output.Fail(status.error());
-    return Interrupts::ExitStatus();
+    return output.Fail(status.error(), Interrupts::ExitStatus());
   }
   return Finish(output, std::move(status));
 }

@@ -6,6 +6,7 @@
 #include "controller/cli/run_flags.h"
 #include "controller/cli/session.h"
 #include "controller/cli/verbs.h"
+#include "controller/store/layout.h"
 #include "policy/context.h"
 #include "policy/request.h"
 
@@ -56,8 +57,10 @@ Result<int> Run(Context& context) {
   if (!flags.has_value()) return context.output.Fail(faults, "");
   policy::CommandRecipe& recipe = flags->recipe;
   BAILIFF_TRY_ASSIGN(const Interrupts interrupts, Interrupts::Block());
+  BAILIFF_TRY(CheckFormat(context.host->data.get()));
+  BAILIFF_TRY_ASSIGN(OwnersLock locks, OwnersLock::Open(context.host->data.get()));
+  BAILIFF_TRY_ASSIGN(AttemptOwner owner, PrepareOwner(context, locks));
   BAILIFF_TRY_ASSIGN(Store store, OpenStore(context));
-  BAILIFF_TRY_ASSIGN(const Authority authority, store.GetAuthority());
   BAILIFF_TRY_ASSIGN(const ImageRow image, FindImage(store, *context.command.Get("image")));
   recipe.image = image.image;
   if (!flags->toolchain_given) {
@@ -67,10 +70,6 @@ Result<int> Run(Context& context) {
       return Error{ErrorCode::kImageUnknown, image.image, "not an image id", 0, {}};
     recipe.toolchain = *digest;
   }
-  BAILIFF_TRY_ASSIGN(OwnersLock locks, OwnersLock::Open(context.host->data.get()));
-  BAILIFF_TRY_ASSIGN(
-      AttemptOwner owner,
-      AttemptOwner::Prepare(*context.host, locks, authority.repository, context.operator_json));
   RunChangeInput input;
   BAILIFF_TRY_ASSIGN(input.revision, Revision(context, store, owner.Jobs(), interrupts));
   input.kind = policy::kCommandKind;
@@ -80,6 +79,7 @@ Result<int> Run(Context& context) {
   input.environment_digest = policy::EnvironmentDigest(recipe.environment).hex();
   input.bind = [&recipe](const RunNames& names) { return Bind(recipe, names); };
   input.claim = [&owner](const AttemptRow& pending) { return owner.Claim(pending); };
+  BAILIFF_TRY(owner.Ready());
   if (interrupts.Pending()) return Error{ErrorCode::kCancelled, {}, "nothing was stored", 0, {}};
   BAILIFF_TRY_ASSIGN(const AttemptRow row, store.CreateRunChange(input));
   BAILIFF_TRY_ASSIGN(const AttemptReport report,

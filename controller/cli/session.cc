@@ -17,6 +17,12 @@ Result<Store> OpenStore(Context& context) {
   return Store::Open(std::move(options));
 }
 
+Result<AttemptOwner> PrepareOwner(Context& context, OwnersLock& locks) {
+  const int data = context.host->data.get();
+  BAILIFF_TRY_ASSIGN(const std::string repository, ReadAuthority(data));
+  return AttemptOwner::Prepare(*context.host, locks, repository, context.operator_json);
+}
+
 Result<ImageRow> FindImage(Store& store, const std::string& text) {
   Result<ImageRow> row = store.FindImage(text);
   if (row.ok() || row.error().code != ErrorCode::kImageTag) return row;

@@ -5,7 +5,9 @@
 #include <string>
 
 #include "controller/cli/verbs.h"
+#include "controller/store/owners_lock.h"
 #include "controller/store/store.h"
+#include "controller/supervisor/attempt.h"
 #include "ipc/result.h"
 
 namespace bailiff::controller::cli {
@@ -13,6 +15,10 @@ namespace bailiff::controller::cli {
 // Checks the format, then opens the database that belongs to this directory. Errors: kDataMissing,
 // kDataFormatUnknown, kStore*.
 Result<Store> OpenStore(Context& context);
+
+// What an attempt needs of the host, with the preparer at work on it (AttemptOwner::Prepare):
+// before OpenStore, which takes as long. Errors: as OpenStore's, and those of Prepare.
+Result<AttemptOwner> PrepareOwner(Context& context, OwnersLock& locks);
 
 // The image named on the command line; for a tag the fix says how its content comes in.
 Result<ImageRow> FindImage(Store& store, const std::string& text);

@@ -93,14 +93,16 @@ Statement::Statement(Statement&& other) noexcept
       statement_(std::exchange(other.statement_, nullptr)),
       sql_(other.sql_) {}
 
-Statement::~Statement() { sqlite3_finalize(statement_); }
+Statement::~Statement() {
+  if (statement_ != nullptr) database_->Keep(statement_);
+}
 
 Result<bool> Statement::Step() {
   // no fault point: a write comes through Run, which has one
   const int result = sqlite3_step(statement_);
   if (result == SQLITE_ROW) return true;
   if (result == SQLITE_DONE) return false;
-  return MakeError(database_, result, sql_);
+  return MakeError(database_->database_, result, sql_);
 }
 
 std::int64_t Statement::Integer(int column) const {
@@ -143,12 +145,17 @@ Result<Database> Database::Open(const Options& options) {
 Database::Database(Database&& other) noexcept
     : database_(std::exchange(other.database_, nullptr)),
       path_(std::move(other.path_)),
-      busy_ms_(other.busy_ms_) {
-  if (database_ != nullptr) sqlite3_busy_handler(database_, &Database::Wait, this);
+      busy_ms_(other.busy_ms_),
+      logged_(other.logged_),
+      kept_(std::exchange(other.kept_, {})) {
+  if (database_ == nullptr) return;
+  sqlite3_busy_handler(database_, &Database::Wait, this);
+  sqlite3_wal_hook(database_, &Database::Logged, this);
 }
 
 Database::~Database() {
-  // Every Statement is finalized before (they live inside one call), so close cannot be refused.
+  for (sqlite3_stmt* const statement : kept_) sqlite3_finalize(statement);
+  // Every Statement has ended before (they live inside one call), so close cannot be refused.
   if (database_ != nullptr) sqlite3_close(database_);
 }
 
@@ -167,9 +174,10 @@ Result<void> Database::Configure(bool create) {
   sqlite3_limit(database_, SQLITE_LIMIT_ATTACHED, 0);
   // REPLACE must fire the triggers that keep rows as they are (recursive_triggers); no file outside
   // the three (temp_store); bytes of a removed secret do not stay in free pages (secure_delete).
-  BAILIFF_TRY(Script(
-      "PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA recursive_triggers=ON;"
-      "PRAGMA cell_size_check=ON; PRAGMA secure_delete=FAST; PRAGMA wal_autocheckpoint=200;"));
+  BAILIFF_TRY(
+      Script("PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA recursive_triggers=ON;"
+             "PRAGMA cell_size_check=ON; PRAGMA secure_delete=FAST;"));
+  sqlite3_wal_hook(database_, &Database::Logged, this);
   // The mode is a property of the file: it is set once, by the creator.
   if (create) BAILIFF_TRY(Script("PRAGMA journal_mode=WAL"));
   BAILIFF_TRY_ASSIGN(Statement mode, Prepare("PRAGMA journal_mode"));
@@ -181,6 +189,25 @@ Result<void> Database::Configure(bool create) {
                  .fix = {}};
   }
   return {};
+}
+
+// SQLite calls this after a commit, with the length of the log in frames of one page.
+int Database::Logged(void* self, sqlite3* handle, const char* name, int frames) {
+  static_cast<Database*>(self)->logged_ = frames;
+  if (frames < kMaxLog) return SQLITE_OK;
+  // The commit stands whatever becomes of this.
+  sqlite3_wal_checkpoint_v2(handle, name, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  return SQLITE_OK;
+}
+
+Result<void> Database::WriteBack() {
+  if (logged_ < kLongLog || in_transaction()) return {};
+  logged_ = 0;
+  const int result =
+      sqlite3_wal_checkpoint_v2(database_, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  // Another connection that does the same, or still reads, is no error.
+  if (result == SQLITE_OK || (result & 0xff) == SQLITE_BUSY) return {};
+  return MakeError(database_, result, path_);
 }
 
 // SQLite calls this while another connection holds the lock it wants. Its own handler waits in
@@ -202,10 +229,19 @@ int Database::Wait(void* self, int tries) {
 
 Result<Statement> Database::Prepare(std::string_view sql, std::initializer_list<Value> values) {
   sqlite3_stmt* handle = nullptr;
-  int result =
-      sqlite3_prepare_v2(database_, sql.data(), static_cast<int>(sql.size()), &handle, nullptr);
-  if (result != SQLITE_OK) return MakeError(database_, result, sql);
-  Statement statement(database_, handle, sql);
+  int result = SQLITE_OK;
+  const auto kept = std::find_if(kept_.begin(), kept_.end(), [&](sqlite3_stmt* statement) {
+    return sqlite3_sql(statement) == sql;
+  });
+  if (kept != kept_.end()) {
+    handle = *kept;
+    kept_.erase(kept);
+  } else {
+    result =
+        sqlite3_prepare_v2(database_, sql.data(), static_cast<int>(sql.size()), &handle, nullptr);
+    if (result != SQLITE_OK) return MakeError(database_, result, sql);
+  }
+  Statement statement(*this, handle, sql);
   int index = 0;
   for (const Value& value : values) {
     ++index;
@@ -237,10 +273,25 @@ Result<std::int64_t> Database::Run(std::string_view sql, std::initializer_list<V
   }
 }
 
+// A statement that was left in the middle is ended here, so that it holds no lock; what it was
+// given does not stay in memory.
+void Database::Keep(sqlite3_stmt* statement) {
+  sqlite3_reset(statement);
+  sqlite3_clear_bindings(statement);
+  kept_.push_back(statement);
+}
+
 Result<void> Database::Script(const char* sql) {
   // no fault point: StoreBegin and StoreCommit stand around what writes
   const int result = sqlite3_exec(database_, sql, nullptr, nullptr, nullptr);
   if (result != SQLITE_OK) return MakeError(database_, result, path_);
+  return {};
+}
+
+Result<void> Database::Control(const char* sql) {
+  BAILIFF_TRY_ASSIGN(Statement statement, Prepare(sql));
+  // no fault point: StoreBegin, StoreCommit and StoreCommitted stand around its callers
+  BAILIFF_TRY(statement.Step());
   return {};
 }
 
@@ -249,14 +300,14 @@ Result<void> Database::Transaction(const char* begin, bool writes,
   if (writes) {
     if (const int error = BAILIFF_FAULT(StoreBegin)) return Injected(begin, error);
   }
-  BAILIFF_TRY(Script(begin));
+  BAILIFF_TRY(Control(begin));
   Result<void> result = body();
   if (result.ok() && writes) {
     if (const int error = BAILIFF_FAULT(StoreCommit)) result = Injected("COMMIT", error);
   }
-  if (result.ok()) result = Script("COMMIT");
+  if (result.ok()) result = Control("COMMIT");
   // SQLite itself rolls back on some errors; a second ROLLBACK would be an error of its own.
-  if (!result.ok() && in_transaction()) static_cast<void>(Script("ROLLBACK"));
+  if (!result.ok() && in_transaction()) static_cast<void>(Control("ROLLBACK"));
   if (result.ok() && writes) {
     if (const int error = BAILIFF_FAULT(StoreCommitted)) return Injected("COMMIT", error);
   }

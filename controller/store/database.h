@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "ipc/result.h"
 
@@ -34,7 +35,10 @@ inline Value OptionalBlob(const std::optional<std::string>& bytes) {
   return bytes ? Value(Blob{*bytes}) : Value(nullptr);
 }
 
+class Database;
+
 // One prepared and bound statement. Columns are read between a Step that gave true and the next.
+// Must not outlive its Database, nor live on while that is moved.
 class Statement {
  public:
   Statement(Statement&& other) noexcept;
@@ -48,14 +52,16 @@ class Statement {
 
  private:
   friend class Database;
-  Statement(sqlite3* database, sqlite3_stmt* statement, std::string_view sql)
-      : database_(database), statement_(statement), sql_(sql) {}
-  sqlite3* database_;
+  Statement(Database& database, sqlite3_stmt* statement, std::string_view sql)
+      : database_(&database), statement_(statement), sql_(sql) {}
+  Database* database_;
   sqlite3_stmt* statement_;
   std::string_view sql_;
 };
 
 class Database {
+  friend class Statement;
+
  public:
   struct Options {
     std::string path;
@@ -64,13 +70,15 @@ class Database {
         20000;  // one wait for another writer; transactions restart at most kRestarts times
   };
   static constexpr int kRestarts = 3;
+  static constexpr int kLongLog = 80;  // pages, the work of three attempts
+  static constexpr int kMaxLog = 400;  // from here on every commit writes it back
 
   static Result<Database> Open(const Options& options);
   Database(Database&& other) noexcept;
   Database& operator=(Database&&) = delete;
   ~Database();
 
-  // `sql` must outlive the statement (a literal).
+  // `sql` must outlive the statement (a literal). Compiled once, it is kept for the next time.
   Result<Statement> Prepare(std::string_view sql, std::initializer_list<Value> values = {});
   // Runs to the end, ignoring rows; gives the number of rows changed.
   Result<std::int64_t> Run(std::string_view sql, std::initializer_list<Value> values = {});
@@ -83,6 +91,11 @@ class Database {
   // `body` inside one read snapshot.
   Result<void> Read(const std::function<Result<void>()>& body);
 
+  // Writes the log back into the database where it is longer than kLongLog: the first connection of
+  // a process reads all of it again. For a time when nobody waits for this one. The log's commits
+  // are durable with or without it.
+  Result<void> WriteBack();
+
   std::int64_t LastRow() const;
   bool in_transaction() const;
   const std::string& path() const { return path_; }
@@ -93,12 +106,17 @@ class Database {
   Result<void> Configure(bool create);
   Result<void> Transaction(const char* begin, bool writes,
                            const std::function<Result<void>()>& body);
+  Result<void> Control(const char* sql);  // BEGIN …, COMMIT, ROLLBACK
+  void Keep(sqlite3_stmt* statement);
   static int Wait(void* self, int tries);
+  static int Logged(void* self, sqlite3* handle, const char* name, int frames);
 
   sqlite3* database_;
   std::string path_;
   int busy_ms_;
   std::int64_t wait_until_ns_ = 0;
+  int logged_ = 0;                   // pages in the log when this connection last wrote
+  std::vector<sqlite3_stmt*> kept_;  // compiled, reset, without values, in use by no Statement
 };
 
 }  // namespace bailiff::controller

@@ -41,6 +41,11 @@ Result<Store> Store::Create(StoreOptions options, std::string_view repository) {
   return store;
 }
 
+void Store::WriteBack() {
+  // Nothing of the caller's hangs on it; after a failure the next call opens the database anew.
+  if (database_ != nullptr) static_cast<void>(Settle(database_->WriteBack()).ok());
+}
+
 Result<Database*> Store::Connection() {
   if (database_ != nullptr) return database_.get();
   BAILIFF_TRY_ASSIGN(Database database,

@@ -99,6 +99,8 @@ class Store {
   Result<AttemptRow> Cancel(std::string_view id, std::int64_t generation, std::string_view reason);
   Result<AttemptRow> Fence(std::string_view id, std::int64_t generation,
                            std::string_view owner_json, std::string_view reason);
+  // Database::WriteBack, for a time when nobody waits.
+  void WriteBack();
   // Evidence, outputs and the final state in one commit. The only insert of evidence is here.
   Result<AttemptRow> Finish(const FinishInput& input);
 

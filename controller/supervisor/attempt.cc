@@ -4,6 +4,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "controller/supervisor/attempt_state.h"
 #include "controller/supervisor/spools.h"
 #include "controller/supervisor/witness.h"
@@ -52,15 +54,19 @@ AttemptOwner::AttemptOwner(std::unique_ptr<State> state) : state_(std::move(stat
 AttemptOwner::AttemptOwner(AttemptOwner&&) noexcept = default;
 AttemptOwner& AttemptOwner::operator=(AttemptOwner&&) noexcept = default;
 
+void AttemptOwner::State::LeaveCgroups() {
+  if (left_cgroups || !mode->preparer) return;
+  const auto last = locks->TryOwnCgroups();
+  if (!last.ok() || !*last) return;
+  left_cgroups = true;
+  mode->preparer->BeginRemoval();
+}
+
 AttemptOwner::~AttemptOwner() {
   if (state_ == nullptr) return;
-  // The last one of the repository takes the parent away; when it cannot, the next one will.
-  const auto last = state_->locks->TryOwnCgroups();
-  if (last.ok() && *last && state_->mode->preparer) {
-    static_cast<void>(state_->mode->preparer->RemoveCgroups().ok());
-  }
+  state_->LeaveCgroups();
+  state_->mode->preparer.reset();  // waits for its end
   state_->locks->ReleaseCgroups();
-  state_->mode->preparer.reset();
   if (state_->row) state_->locks->ReleaseRow(*state_->row);
   state_->locks->ReleaseSlot(state_->slot);
 }
@@ -74,20 +80,30 @@ Result<AttemptOwner> AttemptOwner::Prepare(HostMode& mode, OwnersLock& locks,
   state->repository = repository;
   state->operator_json = std::move(operator_json);
   BAILIFF_TRY(locks.ShareCgroups());
-  auto subtree = CgroupSubtree::Open(mode, repository);
-  if (!subtree.ok()) {
+  auto slot = locks.AcquireIdSlot(mode.slots());
+  if (!slot.ok()) {
     locks.ReleaseCgroups();
-    return std::move(subtree).error();
+    return std::move(slot).error();
   }
-  state->subtree = std::move(*subtree);
-  BAILIFF_TRY_ASSIGN(state->host, ReadHostInstance(mode));
-  BAILIFF_TRY_ASSIGN(state->slot, locks.AcquireIdSlot(mode.slots()));
-  state->ids = mode.Slot(state->slot);
-  return AttemptOwner(std::move(state));
+  state->slot = *slot;
+  state->ids = mode.Slot(*slot);
+  AttemptOwner owner(std::move(state));  // from here on it gives back what was taken
+  BAILIFF_TRY_ASSIGN(owner.state_->layout, CgroupSubtree::Begin(mode, repository));
+  BAILIFF_TRY_ASSIGN(owner.state_->host, ReadHostInstance(mode));
+  return owner;
+}
+
+Result<void> AttemptOwner::Ready() {
+  State& state = *state_;
+  if (!state.layout) return {};
+  const CgroupLayout layout = *std::exchange(state.layout, std::nullopt);
+  BAILIFF_TRY_ASSIGN(state.subtree, CgroupSubtree::Finish(*state.mode, state.repository, layout));
+  return {};
 }
 
 Result<ClaimInput> AttemptOwner::Claim(const AttemptRow& pending) {
   State& state = *state_;
+  BAILIFF_TRY(Ready());
   if (state.row != pending.row) {
     BAILIFF_TRY_ASSIGN(const bool locked, state.locks->TryRow(pending.row));
     if (!locked) return Error{ErrorCode::kOwnerAlive, pending.id, "another process owns it", 0, {}};
@@ -127,7 +143,6 @@ Result<ClaimInput> AttemptOwner::Claim(const AttemptRow& pending) {
 
 Result<AttemptReport> AttemptOwner::Run(Store& store, const AttemptRow& running, int signals,
                                         const AttemptHooks& hooks) {
-  SweepSpools(state_->mode->data.get(), store);
   RunningAttempt attempt(*state_, store, running, signals, hooks);
   return attempt.Run();
 }

@@ -46,12 +46,15 @@ struct AttemptReport {
 class AttemptOwner {
  public:
   // Errors of the host (kCgroupUnavailable, kIdSlots, …): nothing has been claimed, the attempt
-  // stays pending.
+  // stays pending. The preparer is still at work on return: the caller opens its store meanwhile.
   static Result<AttemptOwner> Prepare(HostMode& mode, OwnersLock& locks,
                                       const std::string& repository, std::string operator_json);
   AttemptOwner(AttemptOwner&&) noexcept;
   AttemptOwner& operator=(AttemptOwner&&) noexcept;
   ~AttemptOwner();
+
+  // Waits for the preparer; the errors of the cgroups come from here. Claim() does it too.
+  Result<void> Ready();
 
   // Locks the owner's byte of the pending row and says what the claim records, first custody
   // included (R11.01). May be called again for the same row. kOwnerAlive when the byte is taken.

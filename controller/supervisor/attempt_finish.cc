@@ -218,6 +218,7 @@ Result<AttemptReport> RunningAttempt::Finish() {
     streams[i]->seen = captured_[i].end ? captured_[i].end->seen : captured_[i].bytes.size();
     streams[i]->eof = captured_[i].end && captured_[i].end->eof;
   }
+  if (facts_.cleanup_confirmed) owner_.LeaveCgroups();  // done while the record is written
   if (fenced_) return std::move(*fenced_);
   if (!facts_.cleanup_confirmed) {
     return Error{ErrorCode::kUnconfirmed,
@@ -230,7 +231,6 @@ Result<AttemptReport> RunningAttempt::Finish() {
   const auto verdict = policy::Judge(facts_);
   if (!verdict)
     return Error{ErrorCode::kUnconfirmed, row_.id, "its facts do not allow a verdict", 0, {}};
-  BAILIFF_TRY(HashPrograms(owner_.mode->programs, owner_.mode->data.get()));
   AttemptReport report;
   report.record = MakeRecord(*verdict);
   BAILIFF_TRY_ASSIGN(report.evidence, policy::EncodeEvidence(report.record));

@@ -14,6 +14,7 @@
 #include "controller/store/layout.h"
 #include "controller/supervisor/attempt_state.h"
 #include "controller/supervisor/objects.h"
+#include "controller/supervisor/spools.h"
 #include "controller/supervisor/witness.h"
 #include "ipc/fault.h"
 #include "policy/cell.h"
@@ -52,6 +53,15 @@ void RunningAttempt::Refuse(policy::Reason reason, const Error& cause) {
 }
 
 Result<void> RunningAttempt::Prepare() {
+  BAILIFF_TRY(Start());
+  // The rest is done while the helpers come up.
+  SweepSpools(owner_.mode->data.get(), store_);
+  BAILIFF_TRY_ASSIGN(runtime_,
+                     ReadRuntimeIdentity(owner_.subtree.version(), policy::LandlockAbi()));
+  return HashPrograms(owner_.mode->programs, owner_.mode->data.get());
+}
+
+Result<void> RunningAttempt::Start() {
   boottime_offset_ns_ = BoottimeOffset();
   BAILIFF_TRY_ASSIGN(recipe_, policy::ParseStoredRecipe(row_.recipe));
   facts_.output_bound = recipe_.limits.max_output_bytes;
@@ -68,10 +78,6 @@ Result<void> RunningAttempt::Prepare() {
               static_cast<std::uint64_t>(row_.context_generation),
               static_cast<std::uint64_t>(row_.policy_epoch),
               *revision};
-
-  auto runtime = ReadRuntimeIdentity(owner_.subtree.version(), policy::LandlockAbi());
-  if (!runtime.ok()) return std::move(runtime).error();
-  runtime_ = std::move(*runtime);
 
   auto image = store_.FindImage(recipe_.image);
   auto root = image.ok() ? ipc::OpenBeneath(owner_.mode->data.get(),
@@ -90,8 +96,6 @@ Result<void> RunningAttempt::Prepare() {
     Note(source.error().subject + ": " + source.error().why);
     return {};
   }
-  BAILIFF_TRY(MakeSnapshotDirectory());
-
   cgroup_.emplace();
   auto made =
       cgroup_->Make(owner_.subtree, row_.id + "." + std::to_string(row_.generation),
@@ -104,13 +108,15 @@ Result<void> RunningAttempt::Prepare() {
            made.error());
     return {};
   }
-  for (auto start : {&RunningAttempt::StartCollector, &RunningAttempt::StartWarden}) {
+  // The warden first: building the cell takes longest, and the rest is done beside it.
+  for (auto start : {&RunningAttempt::MakePipes, &RunningAttempt::StartWarden,
+                     &RunningAttempt::StartCollector}) {
     if (auto started = (this->*start)(); !started.ok()) {
       Refuse(policy::Reason::kRuntimeUnavailable, started.error());
       return {};
     }
   }
-  return {};
+  return MakeSnapshotDirectory();
 }
 
 Result<void> RunningAttempt::PrepareSource() {
@@ -137,20 +143,22 @@ Result<void> RunningAttempt::MakeSnapshotDirectory() {
                                                                O_RDONLY | O_DIRECTORY));
   if (const int error = BAILIFF_FAULT(SnapshotDirectory))
     return SystemError("mkdirat", snapshot_name_, error);
-  BAILIFF_TRY_ASSIGN(const ipc::Fd snapshot,
-                     MakeDirectory(execution.get(), snapshot_name_.c_str()));
-  BAILIFF_TRY_ASSIGN(
-      const ipc::Fd marker,
-      ipc::OpenAt(snapshot.get(), "marker", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0400));
-  return ipc::WriteAll(marker.get(), owner_.custody.nonce + "\n", "marker");
+  // Empty: the cell mounts the tree itself, by a descriptor. A marker in it would be read by nobody
+  // here; a backend that hands a path to a daemon puts one in.
+  BAILIFF_TRY(MakeDirectory(execution.get(), snapshot_name_.c_str()));
+  return {};
 }
 
-Result<void> RunningAttempt::StartCollector() {
+Result<void> RunningAttempt::MakePipes() {
   BAILIFF_TRY_ASSIGN(out_, ipc::MakePipe());
   BAILIFF_TRY_ASSIGN(err_, ipc::MakePipe());
   for (const ipc::Pipe* const pipe : {&out_, &err_}) {
     if (fchmod(pipe->write.get(), policy::kStreamMode) != 0) return SystemError("fchmod", "pipe");
   }
+  return {};
+}
+
+Result<void> RunningAttempt::StartCollector() {
   ipc::SpawnRequest request;
   request.name = "bailiff-collector";
   request.executable = owner_.mode->programs.collector.file.get();
@@ -205,10 +213,11 @@ Result<void> RunningAttempt::StartWarden() {
   return ipc::SendMessage(warden_.child->channel.get(), message);
 }
 
-// The warden says the cell is complete. What it says is not used: the candidate is whoever the
-// kernel has in the cell's cgroup, and every fact about it is read here.
-Result<void> RunningAttempt::Release() {
+// Who is in the cell, from the kernel alone, and custody of it. The process may still be building
+// its own mounts: nothing of the candidate runs before Release().
+Result<void> RunningAttempt::Identify() {
   BAILIFF_TRY_ASSIGN(const std::vector<pid_t> members, cgroup_->CellProcesses());
+  if (members.empty() && !built_) return {};
   if (members.size() != 1) {
     return Error{ErrorCode::kHelperNotLocked,
                  "cell",
@@ -218,9 +227,38 @@ Result<void> RunningAttempt::Release() {
   }
   const pid_t pid = members.front();
   candidate_ = ipc::Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  if (!candidate_.valid()) return SystemError("pidfd_open", "candidate");
-  BAILIFF_TRY_ASSIGN(const std::uint64_t start, StartTicks(pid));
-  BAILIFF_TRY_ASSIGN(const std::uint64_t warden_start, StartTicks(warden_.child->pid));
+  if (!candidate_.valid()) {
+    // One that ended while it built the cell: the warden says at which step.
+    return built_ ? SystemError("pidfd_open", "candidate") : Result<void>();
+  }
+  const auto start = StartTicks(pid);
+  const auto warden_start = StartTicks(warden_.child->pid);
+  if (!start.ok() || !warden_start.ok()) {
+    candidate_.reset();
+    return !built_ ? Result<void>() : start.ok() ? warden_start.error() : start.error();
+  }
+  owner_.custody.warden = ProcessIdentity{warden_.child->pid, *warden_start};
+  owner_.custody.candidate = ProcessIdentity{pid, *start};
+  owner_.custody.cgroups = cgroup_->places();
+  owner_.custody.created = true;
+  BAILIFF_TRY_ASSIGN(const std::string custody, EncodeCustody(owner_.custody));
+  BAILIFF_TRY(store_.PersistCustody(row_.id, row_.generation, custody));
+  identified_ = true;
+  return {};
+}
+
+// The warden says the cell is complete. What it says is not used: the candidate is whoever the
+// kernel has in the cell's cgroup, and every fact about it is read here.
+Result<void> RunningAttempt::Release() {
+  if (!identified_) BAILIFF_TRY(Identify());
+  const auto [pid, start] = *owner_.custody.candidate;
+  // Still the same process, and alone: custody names it.
+  BAILIFF_TRY_ASSIGN(const std::vector<pid_t> members, cgroup_->CellProcesses());
+  BAILIFF_TRY_ASSIGN(const std::uint64_t start_now, StartTicks(pid));
+  if (members != std::vector<pid_t>{pid} || start_now != start) {
+    return Error{
+        ErrorCode::kHelperNotLocked, "cell", "does not hold the one process it held before", 0, {}};
+  }
 
   CellExpectation expectation;
   expectation.id = owner_.ids.candidate;
@@ -255,14 +293,8 @@ Result<void> RunningAttempt::Release() {
     }
   }
 
-  owner_.custody.warden = ProcessIdentity{warden_.child->pid, warden_start};
-  owner_.custody.candidate = ProcessIdentity{pid, start};
-  owner_.custody.cgroups = cgroup_->places();
-  owner_.custody.created = true;
-  BAILIFF_TRY_ASSIGN(const std::string custody, EncodeCustody(owner_.custody));
   if (const int error = BAILIFF_FAULT(BeforeRelease))
     return SystemError("release", "candidate", error);
-  BAILIFF_TRY(store_.PersistCustody(row_.id, row_.generation, custody));
 
   wire::ToWarden message;
   message.mutable_release();
@@ -272,6 +304,8 @@ Result<void> RunningAttempt::Release() {
   warden_.phase = Phase::kWorking;
   BAILIFF_TRY(ipc::SendMessage(warden_.child->channel.get(), message));
   static_cast<void>(BAILIFF_FAULT(AfterRelease));
+  next_progress_ = *released_at_ + kProgressEvery;
+  store_.WriteBack();
   return {};
 }
 

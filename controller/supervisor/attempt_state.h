@@ -26,12 +26,21 @@ struct AttemptOwner::State {
   std::string operator_json;
   std::uint32_t slot = 0;
   SlotIds ids;
+  std::optional<CgroupLayout> layout;  // while the preparer makes the subtree
   CgroupSubtree subtree;
   HostInstance host;
   std::optional<std::int64_t> row;
   Custody custody;
   std::uint64_t claimed_unix_ms = 0;
+  bool left_cgroups = false;
+
+  // The last attempt of the repository has the parent cgroup taken away, when its own are gone;
+  // when that fails, the next one does it. Nobody else makes one in it until the locks are
+  // released.
+  void LeaveCgroups();
 };
+
+inline constexpr std::chrono::milliseconds kProgressEvery{100};
 
 // A helper of a running attempt and how far it has come.
 struct Helper {
@@ -60,10 +69,13 @@ class RunningAttempt {
   // attempt_prepare.cc: sets `facts_.refused` and friends for what ends the attempt; an error only
   // where nothing can be recorded.
   Result<void> Prepare();
+  Result<void> Start();
   Result<void> PrepareSource();
   Result<void> MakeSnapshotDirectory();
+  Result<void> MakePipes();
   Result<void> StartCollector();
   Result<void> StartWarden();
+  Result<void> Identify();
   Result<void> Release();
   void Refuse(policy::Reason reason, const Error& cause);
 
@@ -126,6 +138,7 @@ class RunningAttempt {
   std::optional<EndedValue> ended_;
   CgroupUsage usage_;
   bool built_ = false;
+  bool identified_ = false;      // custody with the candidate's identity is stored
   bool unreaped_ = false;        // a helper that did not end in time
   std::optional<Error> fenced_;  // recovery took the attempt over: nothing may be stored by us
   unsigned interruptions_ = 0;

@@ -27,7 +27,6 @@ constexpr milliseconds kSetUpDeadline{
 constexpr milliseconds kKillDeadline{
     2000};  // from SIGKILL to the warden's word, before the warden goes too
 constexpr milliseconds kDrainDeadline{5000};  // from the warden's end to both ends of streams
-constexpr milliseconds kProgressEvery{100};
 
 int Left(Clock::time_point now, Clock::time_point deadline) {
   const auto left = std::chrono::ceil<milliseconds>(deadline - now).count();
@@ -373,8 +372,12 @@ void RunningAttempt::Watch() {
     if (polls[4].revents != 0) ReadDiagnosis(warden_);
     // A collector that has said its last word already is believed about its streams and no more.
     const bool collecting = collector_.phase == Phase::kWorking || collector_.phase == Phase::kDone;
-    if (!built_ || facts_.released || !collecting || collector_.closed || killed_at_) continue;
-    if (auto released = Release(); !released.ok()) {
+    if (facts_.released || !collecting || collector_.closed || killed_at_) continue;
+    // The commit of custody is written while the cell is built; where the process is not there yet
+    // it is written before the release.
+    const bool early = !built_;
+    if (early && (identified_ || !warden_.child || warden_.closed)) continue;
+    if (auto released = early ? Identify() : Release(); !released.ok()) {
       if (released.error().code == ErrorCode::kAttemptConflict ||
           released.error().code == ErrorCode::kAttemptFinished) {
         fenced_ = std::move(released).error();

@@ -144,11 +144,23 @@ Result<void> RemoveDirectory(int parent, const std::string& name) {
 
 }  // namespace
 
-Result<CgroupSubtree> CgroupSubtree::Open(HostMode& mode, const std::string& repository) {
-  BAILIFF_TRY_ASSIGN(const CgroupLayout layout, FindCgroups(mode.cgroup_parent));
-  const std::string name = "bailiff." + repository.substr(0, 8);
+Result<CgroupLayout> CgroupSubtree::Begin(HostMode& mode, const std::string& repository) {
   if (!mode.preparer) return SystemError("cgroups", "preparer", EPIPE);
-  BAILIFF_TRY(mode.preparer->MakeCgroups(repository));
+  // Read before the preparer is asked: on v2 it moves this process.
+  BAILIFF_TRY_ASSIGN(CgroupLayout layout, FindCgroups(mode.cgroup_parent));
+  BAILIFF_TRY(mode.preparer->BeginCgroups(repository));
+  return layout;
+}
+
+Result<CgroupSubtree> CgroupSubtree::Open(HostMode& mode, const std::string& repository) {
+  BAILIFF_TRY_ASSIGN(const CgroupLayout layout, Begin(mode, repository));
+  return Finish(mode, repository, layout);
+}
+
+Result<CgroupSubtree> CgroupSubtree::Finish(HostMode& mode, const std::string& repository,
+                                            const CgroupLayout& layout) {
+  const std::string name = "bailiff." + repository.substr(0, 8);
+  BAILIFF_TRY(mode.preparer->AwaitCgroups());
   CgroupSubtree subtree;
   subtree.version_ = layout.version;
   for (const CgroupHierarchy& hierarchy : layout.hierarchies) {

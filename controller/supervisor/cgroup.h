@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/supervisor/cgroup_layout.h"
 #include "controller/supervisor/host_mode.h"
 #include "ipc/fd.h"
 #include "policy/evidence.h"
@@ -35,6 +36,10 @@ class CgroupSubtree {
  public:
   // Makes it with the preparer's help where needed. Errors: kCgroupUnavailable.
   static Result<CgroupSubtree> Open(HostMode& mode, const std::string& repository);
+  // The same in two steps, with time for other work between them.
+  static Result<CgroupLayout> Begin(HostMode& mode, const std::string& repository);
+  static Result<CgroupSubtree> Finish(HostMode& mode, const std::string& repository,
+                                      const CgroupLayout& layout);
 
   struct Hierarchy {
     std::string controller;

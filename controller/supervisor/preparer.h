@@ -30,19 +30,28 @@ class Preparer {
   Result<void> WriteMaps();
   // Makes bailiff.<repository> below the cgroup parent, owned by the service account, and moves the
   // controller out of the way (v2). After it this process keeps no capability
-  // but, as root, CAP_DAC_OVERRIDE: for RemoveCgroups and nothing else.
-  Result<void> MakeCgroups(const std::string& repository);
-  // Removes what MakeCgroups made where it is empty (EBUSY otherwise).
+  // but, as root, CAP_DAC_OVERRIDE: for the removal and nothing else. The caller does other work
+  // between the two, and asks nothing else of this process.
+  Result<void> BeginCgroups(const std::string& repository);
+  Result<void> AwaitCgroups();
+  // Removes what was made where it is empty (EBUSY otherwise).
   Result<void> RemoveCgroups();
+  // The same as the process's last work, for which nobody waits but the end of this object.
+  void BeginRemoval();
   // Gives the export directory and all in it to the operator.
   Result<void> GiveBack();
 
  private:
-  Preparer(pid_t pid, ipc::Fd socket) : pid_(pid), socket_(std::move(socket)) {}
+  Preparer(pid_t pid, ipc::Fd socket, ipc::Fd bell)
+      : pid_(pid), socket_(std::move(socket)), bell_(std::move(bell)) {}
+  Result<void> Send(char request, const std::string& argument);
+  Result<void> Answer();
+  void End();
   Result<void> Ask(char request, const std::string& argument);
 
   pid_t pid_ = -1;
   ipc::Fd socket_;
+  ipc::Fd bell_;
 };
 
 }  // namespace bailiff::controller

@@ -81,6 +81,12 @@ TEST(Errors, json_of_every_row_is_one_value_with_its_members) {
   }
 }
 
+TEST(Errors, an_interrupted_call_says_the_status_it_ends_with) {
+  const Error cancelled{ErrorCode::kCancelled, {}, "nothing was stored", 0, {}};
+  EXPECT_NE(ErrorJson(cancelled, 143).find("\"exit\":143"), std::string::npos);
+  EXPECT_NE(ErrorJson(cancelled).find("\"exit\":130"), std::string::npos);
+}
+
 TEST(Errors, a12_json_carries_bytes_that_are_not_text_losslessly) {
   const std::string text = ErrorJson(Error{ErrorCode::kFileMissing, "a\xff\n", "w", 0, {}});
   EXPECT_THAT(text, HasSubstr("\"subject_hex\":\"61ff0a\""));
