@@ -168,6 +168,14 @@ start -- /bin/sh -c 'trap "" INT TERM; echo begun; sleep 600' && {
   ended
   if why=$(holds outcome=cancelled <<<"$said" 2>&1); then pass outcome_cancelled_twice_is_still_clean; else fail outcome_cancelled_twice_is_still_clean "$why" "$(cat "$scratch/stderr")"; fi
 }
+# The directory of one attempt: private, there while it runs, gone with it.
+start -- /bin/sh -c 'echo begun; sleep 600' && {
+  attempt=$(newest)
+  same R9_13_the_attempts_directory_is_private "$(cd "$data/execution" && stat -c '%a %n' snapshot-*)" "700 snapshot-$attempt-1"
+  kill -INT "$started"
+  ended
+  same R9_13_and_goes_with_it "$(cd "$data/execution" && echo snapshot-*)" 'snapshot-*'
+}
 left_nothing "outcomes leave nothing behind"
 
 # --- check run: registered attempts, on changes that run made
