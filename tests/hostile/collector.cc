@@ -28,14 +28,6 @@ constexpr int kErr = ipc::kFirstJobFd + 1;
 void Send(const wire::FromCollector& message) {
   static_cast<void>(ipc::SendMessage(ipc::kChannelFd, message).ok());
 }
-// sendmsg, since a helper's filter lets no other call send.
-void SendRaw(const std::string& packet) {
-  iovec part{const_cast<char*>(packet.data()), packet.size()};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  static_cast<void>(sendmsg(ipc::kChannelFd, &header, MSG_NOSIGNAL));
-}
 
 wire::FromCollector Hello() {
   wire::FromCollector message;

@@ -19,14 +19,6 @@ namespace {
 void Send(const wire::FromSnapshotter& message) {
   static_cast<void>(ipc::SendMessage(ipc::kChannelFd, message).ok());
 }
-// sendmsg, since a helper's filter lets no other call send.
-void SendRaw(const std::string& packet) {
-  iovec part{const_cast<char*>(packet.data()), packet.size()};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  static_cast<void>(sendmsg(ipc::kChannelFd, &header, MSG_NOSIGNAL));
-}
 
 wire::FromSnapshotter Hello(policy::Role role) {
   wire::FromSnapshotter message;

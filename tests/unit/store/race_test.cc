@@ -69,77 +69,68 @@ class Race : public testing::Test {
     while (board_->go < parties) sched_yield();
   }
 
+  // Every party in a process and with a connection of its own, at once: exactly one wins.
+  void OneWins(const std::function<int(Store&, int)>& party) {
+    constexpr int kParties = 4;
+    board_->go = 0;
+    board_->wins = 0;
+    board_->conflicts = 0;
+    std::vector<pid_t> children;
+    for (int number = 0; number < kParties; ++number) {
+      children.push_back(StartChild([&, number] {
+        Store store = data_.Open();
+        Go(kParties);
+        return party(store, number);
+      }));
+    }
+    for (const pid_t child : children) ASSERT_EQ(WaitChild(child), 0);
+    ASSERT_EQ(board_->wins, 1);
+    ASSERT_EQ(board_->conflicts, kParties - 1);
+    ASSERT_EQ(board_->others, 0);
+  }
+
   TemporaryDirectory directory_;
   Data data_{directory_.path()};
   Board* board_ = nullptr;
 };
 
 TEST_F(Race, e06_one_claim_or_cancel_wins) {
-  constexpr int kParties = 4;
   for (int round = 0; round < kRounds; ++round) {
-    AttemptRow pending;
-    {
+    const AttemptRow pending = [&] {
       Store store = data_.Open();
-      pending = PendingRun(store);
-    }
-    board_->go = 0;
-    board_->wins = 0;
-    board_->conflicts = 0;
-    std::vector<pid_t> children;
-    for (int party = 0; party < kParties; ++party) {
-      children.push_back(StartChild([&, party] {
-        Store store = data_.Open();
-        Go(kParties);
-        if (party % 2 == 0)
-          Count(store.Claim(SampleClaim(pending, party)));
-        else
-          Count(store.Cancel(pending.id, 0, "race"));
-        return 0;
-      }));
-    }
-    for (const pid_t child : children) ASSERT_EQ(WaitChild(child), 0);
-    ASSERT_EQ(board_->wins, 1);
-    ASSERT_EQ(board_->conflicts, kParties - 1);
-    ASSERT_EQ(board_->others, 0);
+      return PendingRun(store);
+    }();
+    ASSERT_NO_FATAL_FAILURE(OneWins([&](Store& store, int party) {
+      if (party % 2 == 0)
+        Count(store.Claim(SampleClaim(pending, party)));
+      else
+        Count(store.Cancel(pending.id, 0, "race"));
+      return 0;
+    }));
     Store store = data_.Open();
     ASSERT_EQ(store.GetAttempt(pending.id)->generation, 1);
   }
 }
 
 TEST_F(Race, e06_one_finish_or_fence_wins_and_nothing_overwrites_it) {
-  constexpr int kParties = 4;
   for (int round = 0; round < kRounds; ++round) {
-    AttemptRow running;
-    {
+    const AttemptRow running = [&] {
       Store store = data_.Open();
-      running = RunningRun(store);
-    }
-    board_->go = 0;
-    board_->wins = 0;
-    board_->conflicts = 0;
-    std::vector<pid_t> children;
-    for (int party = 0; party < kParties; ++party) {
-      children.push_back(StartChild([&, party] {
-        Store store = data_.Open();
-        const std::string evidence =
-            "{\"id\":\"" + running.id + "\",\"party\":" + std::to_string(party) + "}";
-        Go(kParties);
-        if (party % 2 == 0) {
-          Count(store.Finish(SampleFinish(running, evidence)));
-        } else {
-          const auto fenced = store.Fence(running.id, 1, Owner(party), "race");
-          if (!Count(fenced)) return 0;
-          FinishInput finish = SampleFinish(*fenced, evidence);
-          finish.outcome = "incomplete";
-          return store.Finish(finish).ok() ? 0 : 1;
-        }
+      return RunningRun(store);
+    }();
+    ASSERT_NO_FATAL_FAILURE(OneWins([&](Store& store, int party) {
+      const std::string evidence =
+          "{\"id\":\"" + running.id + "\",\"party\":" + std::to_string(party) + "}";
+      if (party % 2 == 0) {
+        Count(store.Finish(SampleFinish(running, evidence)));
         return 0;
-      }));
-    }
-    for (const pid_t child : children) ASSERT_EQ(WaitChild(child), 0);
-    ASSERT_EQ(board_->wins, 1);
-    ASSERT_EQ(board_->conflicts, kParties - 1);
-    ASSERT_EQ(board_->others, 0);
+      }
+      const auto fenced = store.Fence(running.id, 1, Owner(party), "race");
+      if (!Count(fenced)) return 0;
+      FinishInput finish = SampleFinish(*fenced, evidence);
+      finish.outcome = "incomplete";
+      return store.Finish(finish).ok() ? 0 : 1;
+    }));
     Store store = data_.Open();
     const auto row = store.GetAttempt(running.id);
     ASSERT_OK(row);
