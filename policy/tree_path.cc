@@ -1,30 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/tree_path.h"
 
+#include <algorithm>
 #include <array>
 
+#include "policy/disguise.h"
+
 namespace bailiff::policy {
-namespace {
-
-char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool EqualsIgnoringCase(std::string_view text, std::string_view lower) {
-  if (text.size() != lower.size()) return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (Lower(text[i]) != lower[i]) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
 bool IsReservedName(std::string_view component) {
-  constexpr std::array<std::string_view, 4> kReserved = {".git", ".agentscm", ".agentscm-workspace",
+  constexpr std::array<std::string_view, 3> kReserved = {".agentscm", ".agentscm-workspace",
                                                          "agentscm-data"};
-  for (const std::string_view name : kReserved) {
-    if (EqualsIgnoringCase(component, name)) return true;
-  }
-  return false;
+  if (LooksLikeDotGit(component) || LooksLikeDots(component)) return true;
+  return std::any_of(kReserved.begin(), kReserved.end(),
+                     [component](std::string_view name) { return LooksLike(component, name); });
 }
 
 SnapshotFault CheckComponent(std::string_view component, TreeNames names) {

@@ -41,7 +41,7 @@ SnapshotFault CheckComponent(std::string_view component, TreeNames names);
 SnapshotFault CheckTreePath(std::string_view path, TreeNames names);
 
 // R10.12: `.git`, `.agentscm`, `.agentscm-workspace`, `agentscm-data`, in any case of ASCII
-// letters.
+// letters, and whatever HFS+ or NTFS would take for one of them or for "." or ".." (disguise.h).
 bool IsReservedName(std::string_view component);
 
 }  // namespace bailiff::policy
