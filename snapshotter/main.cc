@@ -23,6 +23,8 @@ Result<JobResult> Run(const Order& order, const Inputs& inputs, Reporter& report
       return VerifyTree(inputs.in, VerifyProfile::kImage, reporter);
     case Job::kImportDirectory:
     case Job::kImportImage:
+    case Job::kImportGit:
+    case Job::kExportGit:
       break;
   }
   return Error{ErrorCode::kDecode, "Go", "a job of the importer", 0, {}};

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "ipc/result.h"
+#include "policy/git_name.h"
 #include "policy/object.h"
 #include "policy/snapshot_codes.h"
 #include "policy/tree_entry.h"
@@ -35,6 +36,7 @@ struct JobResult {
   std::optional<policy::Digest> tree;
   std::uint64_t entries = 0;
   std::uint64_t bytes = 0;
+  std::optional<policy::GitCommit> git = {};  // of a job that read or wrote git
 };
 
 }  // namespace bailiff::snapshotter

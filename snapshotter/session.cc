@@ -28,6 +28,12 @@ std::string Bytes(const policy::Digest& digest) { return std::string(digest.raw(
 
 Error Nonsense(const char* why) { return Error{ErrorCode::kDecode, "Go", why, 0, {}}; }
 
+Order Simple(Job job) {
+  Order order;
+  order.job = job;
+  return order;
+}
+
 Result<Order> ReadTree(Job job, const std::string& tree) {
   const auto digest = policy::RawDigest(tree);
   if (!digest) return Nonsense("no digest");
@@ -76,14 +82,31 @@ Result<Order> Session::Receive() {
     case wire::SnapshotterGo::kListTree:
       return ReadTree(Job::kListTree, go.list_tree().tree());
     case wire::SnapshotterGo::kVerifyTree:
-      if (go.verify_tree().profile() == 1) return Order{Job::kVerifySource, {}, 0, 1};
-      if (go.verify_tree().profile() == 2) return Order{Job::kVerifyImage, {}, 0, 1};
+      if (go.verify_tree().profile() == 1) return Simple(Job::kVerifySource);
+      if (go.verify_tree().profile() == 2) return Simple(Job::kVerifyImage);
       return Nonsense("unknown profile");
     case wire::SnapshotterGo::kImportDirectory:
-      return Order{Job::kImportDirectory, {}, 0, 1};
+      return Simple(Job::kImportDirectory);
     case wire::SnapshotterGo::kImportImage:
-      if (go.import_image().format() == 1) return Order{Job::kImportImage, {}, 0, 1};
+      if (go.import_image().format() == 1) return Simple(Job::kImportImage);
       return Nonsense("unknown format");
+    case wire::SnapshotterGo::kImportGit: {
+      Order order;
+      order.job = Job::kImportGit;
+      order.commit = go.import_git().commit();
+      order.skip_submodules = go.import_git().skip_submodules();
+      if (!policy::IsCommitName(order.commit)) return Nonsense("no name of a commit");
+      return order;
+    }
+    case wire::SnapshotterGo::kExportGit: {
+      BAILIFF_TRY_ASSIGN(Order order, ReadTree(Job::kExportGit, go.export_git().tree()));
+      const auto revision = policy::RawDigest(go.export_git().revision());
+      if (!revision || go.export_git().form() < 1 || go.export_git().form() > 2)
+        return Nonsense("no revision or form");
+      order.revision = *revision;
+      order.as_commit = go.export_git().form() == 2;
+      return order;
+    }
     case wire::SnapshotterGo::JOB_NOT_SET:
       break;
   }
@@ -164,6 +187,11 @@ Result<void> Session::End(const Result<JobResult>& result) {
     if (result->tree) done->set_tree(Bytes(*result->tree));
     done->set_entries(result->entries);
     done->set_bytes(result->bytes);
+    if (result->git) {
+      if (result->git->commit != policy::GitId{})
+        done->set_git_commit(std::string(result->git->commit.raw()));
+      done->set_git_tree(std::string(result->git->tree.raw()));
+    }
     return ipc::SendMessage(channel_, message);
   }
   const Error& error = result.error();

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "ipc/frame.h"
 #include "policy/role.h"
@@ -18,15 +19,21 @@ enum class Job {
   kVerifyImage,
   kImportDirectory,
   kImportImage,
+  kImportGit,
   kExport,
+  kExportGit,
   kListTree
 };
 
 struct Order {
   Job job = Job::kMaterialize;
-  policy::Digest tree;     // kMaterialize, kExport, kListTree
+  policy::Digest tree;     // kMaterialize, kExport, kExportGit, kListTree
   std::uint32_t part = 0;  // kMaterialize
   std::uint32_t parts = 1;
+  std::string commit;            // kImportGit: policy::IsCommitName
+  bool skip_submodules = false;  // kImportGit
+  policy::Digest revision;       // kExportGit
+  bool as_commit = false;        // kExportGit
 };
 
 class Session final : public Reporter {

@@ -41,7 +41,7 @@ struct Command {
   std::string_view help_noun;  // with help and no row: the noun asked about, or empty
 
   std::vector<Opened> opened;  // one per argument; not valid for kText
-  Opened source;               // `run --source DIR`
+  Opened source;               // `run --source DIR`, `source import --git REPO`
 
   bool Has(std::string_view option) const;
   // The last value given, or nullptr.

@@ -39,12 +39,21 @@ constexpr std::array kImageImportArguments = {
 constexpr std::array kImageImportOptions = {Option{"name", "NAME", "a local name for it"},
                                             Option{"format", "rootfs", "what FILE is", "rootfs"}};
 constexpr std::array kImageArguments = {kImage};
-constexpr std::array kSourceImportArguments = {
-    Argument{"DIR", Opens::kDirectory, "the directory; one .git at its top is left out"}};
+constexpr std::array kSourceImportArguments = {Argument{
+    "DIR|COMMIT", Opens::kDirectory,
+    "the directory, where one .git at its top is left out; or with --git the commit: 40 hex "
+    "digits, HEAD, or a full name such as refs/heads/main"}};
+constexpr std::array kSourceImportOptions = {
+    Option{"git", "REPO", "take a commit of this git repository, which may be bare"},
+    Option{"skip-submodules", {}, "leave submodules out and list them; otherwise they are refused"},
+};
 constexpr std::array kRevisionArguments = {kRevision};
 constexpr std::array kSourceShowOptions = {Option{"tree", {}, "list its paths, too"}};
 constexpr std::array kSourceExportArguments = {
     kRevision, Argument{"DIR", Opens::kNewDirectory, "a directory that does not exist yet"}};
+constexpr std::array kSourceExportOptions = {
+    Option{"git", "tree|commit",
+           "write a bare git repository with the tree alone, or with a commit of it"}};
 constexpr std::array kRecipeArguments = {kRecipe};
 constexpr std::array kRecipeExampleOptions = {
     Option{"kind", "command/v1", "which kind of recipe", "command/v1"}};
@@ -138,16 +147,14 @@ constexpr std::array kVerbs = {
             kImageArguments,
             {},
             Needs::kStore},
-    VerbRow{Verb::kSourceImport,
-            "source",
-            "import",
-            "take a directory in as a revision",
+    VerbRow{Verb::kSourceImport, "source", "import",
+            "take a directory or a git commit in as a revision",
             "Copies a directory, in a confined helper, into content-addressed objects and prints "
             "the revision. "
+            "With --git it is one commit of a repository: objects are read and nothing else, no "
+            "configuration, hook, filter or attribute; nothing is fetched. "
             "At most 10,000 entries and 256 MiB.",
-            kSourceImportArguments,
-            {},
-            Needs::kHelpers},
+            kSourceImportArguments, kSourceImportOptions, Needs::kHelpers},
     VerbRow{Verb::kSourceList, "source", "list", "list revisions", "", {}, {}, Needs::kStore},
     VerbRow{
         Verb::kSourceShow, "source", "show", "show one revision",
@@ -155,14 +162,10 @@ constexpr std::array kVerbs = {
         "A confined helper reads the tree; "
         "what it says is printed only if it hashes to the tree's digest.",
         kRevisionArguments, kSourceShowOptions, Needs::kHelpers},
-    VerbRow{Verb::kSourceExport,
-            "source",
-            "export",
-            "write a revision out as a directory",
-            "",
-            kSourceExportArguments,
-            {},
-            Needs::kHelpers},
+    VerbRow{Verb::kSourceExport, "source", "export", "write a revision out as a directory",
+            "With --git the directory becomes a bare repository. The same files give the tree id "
+            "that git gives them; the commit has no parent and no date of its own.",
+            kSourceExportArguments, kSourceExportOptions, Needs::kHelpers},
     VerbRow{Verb::kRecipeCheck,
             "recipe",
             "check",

@@ -71,7 +71,8 @@ Result<HostModeRequest> MakeHostRequest(Command& command) {
   }
   for (std::size_t i = 0; i < command.opened.size(); ++i) {
     Opened& opened = command.opened[i];
-    if (command.row->arguments[i].opens == Opens::kDirectory) {
+    // Not opened where the argument names a commit.
+    if (command.row->arguments[i].opens == Opens::kDirectory && opened.fd.valid()) {
       request.operand_directories.push_back(std::move(opened.fd));
     }
     if (command.row->arguments[i].opens == Opens::kNewDirectory) {

@@ -52,10 +52,12 @@ void AddWarnings(JsonWriter& json, const std::vector<JobWarning>& warnings) {
 }
 
 Result<RevisionInfo> ImportSource(Context& context, Store& store, const JobHost& jobs,
-                                  int directory, const Interrupts& interrupts) {
+                                  int directory, const GitSource* git,
+                                  const Interrupts& interrupts) {
   ProgressLine line(context.output.shows_progress());
-  BAILIFF_TRY_ASSIGN(RevisionInfo info,
-                     ImportDirectory(jobs, directory, HooksFor(line, interrupts, "importing")));
+  const JobHooks hooks = HooksFor(line, interrupts, "importing");
+  BAILIFF_TRY_ASSIGN(RevisionInfo info, git != nullptr ? ImportGit(jobs, directory, *git, hooks)
+                                                       : ImportDirectory(jobs, directory, hooks));
   line.Clear();
   RevisionRow row;
   row.revision = info.revision.hex();

@@ -38,8 +38,10 @@ JobHooks HooksFor(ProgressLine& line, const Interrupts& interrupts, std::string 
 void NoteWarnings(Output& output, const std::vector<JobWarning>& warnings);
 void AddWarnings(JsonWriter& json, const std::vector<JobWarning>& warnings);
 
-// Imports the directory and records the revision.
+// Imports the directory, or with `git` the commit of the repository there, and records the
+// revision.
 Result<RevisionInfo> ImportSource(Context& context, Store& store, const JobHost& jobs,
-                                  int directory, const Interrupts& interrupts);
+                                  int directory, const GitSource* git,
+                                  const Interrupts& interrupts);
 
 }  // namespace bailiff::controller::cli

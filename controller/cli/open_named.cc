@@ -105,12 +105,26 @@ bool LooksLikeDigest(std::string_view text) {
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
+namespace {
+
+// The directory that an option names, or empty: `run --source DIR`, `source import --git REPO`.
+std::string DirectoryOfOption(const Command& command) {
+  const std::string* named = nullptr;
+  if (command.row->verb == Verb::kSourceImport) named = command.Get("git");
+  if (command.row->verb == Verb::kRun) named = command.Get("source");
+  if (named == nullptr || (command.row->verb == Verb::kRun && LooksLikeDigest(*named))) return {};
+  return *named;
+}
+
+}  // namespace
+
 Result<void> OpenNamed(Command& command) {
+  const bool commit = command.row->verb == Verb::kSourceImport && command.Has("git");
   for (std::size_t i = 0; i < command.row->arguments.size(); ++i) {
     Opened opened;
     const std::string& name = command.arguments[i];
     opened.name = name;
-    switch (command.row->arguments[i].opens) {
+    switch (commit ? Opens::kText : command.row->arguments[i].opens) {
       case Opens::kText:
         break;
       case Opens::kDocument: {
@@ -132,12 +146,9 @@ Result<void> OpenNamed(Command& command) {
     }
     command.opened.push_back(std::move(opened));
   }
-  if (command.row->verb == Verb::kRun) {
-    const std::string* source = command.Get("source");
-    if (source != nullptr && !LooksLikeDigest(*source)) {
-      command.source.name = *source;
-      BAILIFF_TRY_ASSIGN(command.source.fd, OpenDirectory(*source));
-    }
+  command.source.name = DirectoryOfOption(command);
+  if (!command.source.name.empty()) {
+    BAILIFF_TRY_ASSIGN(command.source.fd, OpenDirectory(command.source.name));
   }
   return {};
 }

@@ -23,7 +23,7 @@ Result<std::string> Revision(Context& context, Store& store, const JobHost& jobs
   }
   BAILIFF_TRY_ASSIGN(
       const RevisionInfo info,
-      ImportSource(context, store, jobs, context.host->operands[0].get(), interrupts));
+      ImportSource(context, store, jobs, context.host->operands[0].get(), nullptr, interrupts));
   NoteWarnings(context.output, info.warnings);
   return info.revision.hex();
 }

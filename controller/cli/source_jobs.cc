@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <optional>
+
 #include "controller/cli/escape.h"
 #include "controller/cli/jobs.h"
 #include "controller/cli/session.h"
@@ -11,16 +13,41 @@
 
 namespace bailiff::controller::cli {
 
+namespace {
+
+// What `--git` asks for, or nothing; looked at before anything is started.
+Result<std::optional<GitSource>> GitOf(const Command& command) {
+  const bool skip = command.Has("skip-submodules");
+  if (!command.Has("git")) {
+    if (!skip) return std::optional<GitSource>();
+    return Error{ErrorCode::kOptionValue, "--skip-submodules", "it goes with --git REPO", 0, {}};
+  }
+  if (!policy::IsCommitName(command.arguments[0]))
+    return Error{ErrorCode::kGitCommitName,
+                 command.arguments[0],
+                 "nothing is abbreviated or searched for",
+                 0,
+                 {}};
+  return std::optional<GitSource>({command.arguments[0], skip});
+}
+
+}  // namespace
+
 Result<int> SourceImport(Context& context) {
+  BAILIFF_TRY_ASSIGN(const std::optional<GitSource> git, GitOf(context.command));
   BAILIFF_TRY_ASSIGN(Store store, OpenStore(context));
   BAILIFF_TRY_ASSIGN(const Interrupts interrupts, Interrupts::Block());
   BAILIFF_TRY_ASSIGN(const JobSlot slot, JobSlot::Acquire(*context.host));
-  BAILIFF_TRY_ASSIGN(
-      const RevisionInfo info,
-      ImportSource(context, store, slot.jobs(), context.host->operands[0].get(), interrupts));
+  BAILIFF_TRY_ASSIGN(const RevisionInfo info,
+                     ImportSource(context, store, slot.jobs(), context.host->operands[0].get(),
+                                  git.has_value() ? &*git : nullptr, interrupts));
   NoteWarnings(context.output, info.warnings);
   context.output.Line("revision  " + info.revision.hex());
   context.output.Line("tree      " + info.tree.hex());
+  if (info.git.has_value()) {
+    context.output.Line("commit    " + info.git->commit.hex());
+    context.output.Line("git tree  " + info.git->tree.hex());
+  }
   context.output.Line("files     " + ShowCount(info.entries) + ", " + ShowBytes(info.bytes));
   JsonWriter json("source.import");
   json.Member("revision", info.revision.hex())
@@ -35,7 +62,12 @@ Result<int> SourceImport(Context& context) {
 
 namespace {
 
-Result<RevisionRow> Export(Context& context) {
+struct Exported {
+  RevisionRow row;
+  std::optional<GitExport> git;
+};
+
+Result<Exported> Export(Context& context) {
   BAILIFF_TRY_ASSIGN(Store store, OpenStore(context));
   BAILIFF_TRY_ASSIGN(RevisionRow row, store.FindRevision(context.command.arguments[0]));
   const auto tree = policy::ParseDigest(row.tree);
@@ -49,8 +81,19 @@ Result<RevisionRow> Export(Context& context) {
     return SystemError("fchown", context.command.arguments[1]);
   }
   ProgressLine line(context.output.shows_progress());
-  BAILIFF_TRY(ExportTree(slot.jobs(), *tree, target, HooksFor(line, interrupts, "exporting")));
-  return row;
+  const JobHooks hooks = HooksFor(line, interrupts, "exporting");
+  Exported exported;
+  if (const std::string* form = context.command.Get("git"); form != nullptr) {
+    const auto revision = policy::ParseDigest(row.revision);
+    if (!revision.has_value())
+      return Error{ErrorCode::kRevisionUnknown, row.revision, "not a digest", 0, {}};
+    BAILIFF_TRY_ASSIGN(exported.git,
+                       ExportGit(slot.jobs(), *tree, *revision, *form == "commit", target, hooks));
+  } else {
+    BAILIFF_TRY(ExportTree(slot.jobs(), *tree, target, hooks));
+  }
+  exported.row = std::move(row);
+  return exported;
 }
 
 // To the id that is the operator, or to the service account, whose preparer hands it on.
@@ -66,7 +109,7 @@ Result<void> GiveBack(HostMode& host) {
 // The new directory belongs to the job for as long as it runs, then to the operator again, also
 // when the job fails: what is left is then the operator's to look at and remove.
 Result<int> SourceExport(Context& context) {
-  const Result<RevisionRow> exported = Export(context);
+  const Result<Exported> exported = Export(context);
   const Result<void> given_back = GiveBack(*context.host);
   if (!exported.ok()) {
     // Empty unless the job had begun; as root the service account may not, and it stays.
@@ -75,14 +118,25 @@ Result<int> SourceExport(Context& context) {
     return exported.error();
   }
   BAILIFF_TRY(given_back);
-  const RevisionRow& row = *exported;
+  const RevisionRow& row = exported->row;
   context.output.Line("exported  " + ShortId(row.revision) + " to " +
                       EscapeName(context.command.arguments[1]) + "  " +
                       ShowCount(static_cast<std::uint64_t>(row.entries)) + " files");
+  const std::optional<GitExport>& git = exported->git;
+  if (git.has_value()) context.output.Line("git tree  " + git->tree.hex());
+  if (git.has_value() && row.origin_json.find(R"("kind":"git")") != std::string::npos &&
+      row.origin_json.find(git->tree.hex()) == std::string::npos)
+    context.output.Note(
+        "bailiff: not the tree id of the commit it came from: a submodule, an empty tree or an old "
+        "file mode was not kept");
+  if (git.has_value() && git->commit.has_value())
+    context.output.Line("commit    " + git->commit->hex() + "  refs/heads/main");
   JsonWriter json("source.export");
   json.Member("revision", row.revision)
       .Member("tree", row.tree)
       .Bytes("directory", context.command.arguments[1]);
+  if (git.has_value()) json.Member("git_tree", git->tree.hex());
+  if (git.has_value() && git->commit.has_value()) json.Member("git_commit", git->commit->hex());
   context.output.Json(std::move(json));
   return 0;
 }

@@ -20,7 +20,8 @@ constexpr std::array kToWarden = {
 };
 constexpr std::array kToSnapshotter = {
     SentRow{"SnapshotterGo", "start",
-            "one of Materialize, VerifyTree, ImportDirectory, ImportImage, Export, ListTree"},
+            "one of Materialize, VerifyTree, ImportDirectory, ImportImage, ImportGit, Export, "
+            "ExportGit, ListTree"},
     SentRow{"Cancel", "any", ""},
 };
 constexpr std::array kCollectorDescriptors = {

@@ -13,6 +13,7 @@
 #include "ipc/codec.h"
 #include "policy/cell.h"
 #include "policy/digest.h"
+#include "policy/git_name.h"
 #include "policy/object.h"
 #include "policy/role.h"
 #include "policy/snapshot_codes.h"
@@ -76,6 +77,8 @@ struct DoneValue {
   std::optional<policy::Digest> tree;
   std::uint64_t entries = 0;
   std::uint64_t bytes = 0;
+  std::optional<policy::GitId> git_commit;
+  std::optional<policy::GitId> git_tree;
 };
 
 // All fail with kDecode. Messages are taken by reference so that their bytes can be moved out.

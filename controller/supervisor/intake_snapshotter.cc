@@ -75,7 +75,11 @@ Result<DoneValue> Accept(const wire::Done& message) {
   if (!digest || (message.has_tree() && !tree)) return Refuse("Done", "no digest");
   if (!CountsHold(message.entries(), message.bytes()))
     return Refuse("Done", "counts outside their bound");
-  return DoneValue{*digest, tree, message.entries(), message.bytes()};
+  const auto git_commit = policy::RawGitId(message.git_commit());
+  const auto git_tree = policy::RawGitId(message.git_tree());
+  if ((message.has_git_commit() && !git_commit) || (message.has_git_tree() && !git_tree))
+    return Refuse("Done", "no git id");
+  return DoneValue{*digest, tree, message.entries(), message.bytes(), git_commit, git_tree};
 }
 
 }  // namespace bailiff::controller

@@ -13,6 +13,7 @@
 #include "controller/supervisor/gate.h"
 #include "controller/supervisor/helper_process.h"
 #include "controller/supervisor/intake.h"
+#include "controller/supervisor/job_order.h"
 #include "controller/supervisor/witness.h"
 #include "ipc/fault.h"
 #include "ipc/frame.h"
@@ -35,61 +36,6 @@ constexpr std::uint64_t kMemory = 192ULL
 constexpr std::uint64_t kImporterMemory = 768ULL << 20;  // zstd and xz windows
 constexpr rlim_t kDescriptors = 1024;  // 256 shelves of objects, 255 levels of directories
 constexpr std::size_t kMaxWarnings = 1001;
-constexpr std::uint64_t kSlackBytes = 64ULL << 20;  // of a manifest beside the largest file
-
-struct JobRow {
-  bool importer;
-  seconds deadline;
-  std::uint64_t largest_file;
-};
-
-JobRow RowOf(JobKind kind) {
-  switch (kind) {
-    case JobKind::kMaterialize:
-    case JobKind::kVerifySource:
-    case JobKind::kExport:
-    case JobKind::kListTree:
-      return {false, seconds{300}, policy::kSourceBounds.file_bytes + kSlackBytes};
-    case JobKind::kVerifyImage:
-      return {false, seconds{900}, policy::kImageBounds.file_bytes};
-    case JobKind::kImportDirectory:
-      return {true, seconds{600}, policy::kSourceBounds.file_bytes + kSlackBytes};
-    case JobKind::kImportImage:
-      return {true, seconds{1800}, policy::kImageBounds.file_bytes};
-  }
-  return {false, seconds{0}, 0};
-}
-
-wire::ToSnapshotter GoFor(const JobRequest& request) {
-  wire::ToSnapshotter message;
-  wire::SnapshotterGo* go = message.mutable_go();
-  switch (request.kind) {
-    case JobKind::kMaterialize:
-      go->mutable_materialize()->set_tree(std::string(request.tree.raw()));
-      go->mutable_materialize()->set_part(request.part);
-      go->mutable_materialize()->set_parts(request.parts);
-      break;
-    case JobKind::kExport:
-      go->mutable_export_()->set_tree(std::string(request.tree.raw()));
-      break;
-    case JobKind::kListTree:
-      go->mutable_list_tree()->set_tree(std::string(request.tree.raw()));
-      break;
-    case JobKind::kVerifySource:
-      go->mutable_verify_tree()->set_profile(1);
-      break;
-    case JobKind::kVerifyImage:
-      go->mutable_verify_tree()->set_profile(2);
-      break;
-    case JobKind::kImportDirectory:
-      go->mutable_import_directory();
-      break;
-    case JobKind::kImportImage:
-      go->mutable_import_image()->set_format(1);
-      break;
-  }
-  return message;
-}
 
 class RunningJob {
  public:
@@ -185,6 +131,9 @@ class RunningJob {
         claims_.tree = done.tree;
         claims_.entries = done.entries;
         claims_.bytes = done.bytes;
+        claims_.git_commit = done.git_commit;
+        claims_.git_tree = done.git_tree;
+        BAILIFF_TRY(CheckGit());
         phase_ = Phase::kDone;
         return {};
       }
@@ -196,11 +145,21 @@ class RunningJob {
     return Refuse("body", "not set");
   }
 
+  // Ids of git come from the jobs that have them, and from no other.
+  Result<void> CheckGit() const {
+    const bool git = request_.kind == JobKind::kImportGit || request_.kind == JobKind::kExportGit;
+    const bool commit = request_.kind == JobKind::kImportGit || request_.as_commit;
+    if (claims_.git_tree.has_value() != git || claims_.git_commit.has_value() != commit)
+      return Refuse("Done", "git ids that are not of this job");
+    return {};
+  }
+
   Result<void> TakeObjects(const wire::Objects& message) {
     BAILIFF_TRY_ASSIGN(const std::vector<ObjectValue> objects, Accept(message));
     // Every entry brings at most one blob; then a tree and a revision, or a layer.
-    const bool import =
-        request_.kind == JobKind::kImportDirectory || request_.kind == JobKind::kImportImage;
+    const bool import = request_.kind == JobKind::kImportDirectory ||
+                        request_.kind == JobKind::kImportImage ||
+                        request_.kind == JobKind::kImportGit;
     const std::uint64_t most =
         request_.kind == JobKind::kImportImage ? 1 : policy::kSourceBounds.entries + 2;
     if (!import || claims_.objects.size() + objects.size() > most)

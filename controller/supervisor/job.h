@@ -14,6 +14,7 @@
 
 #include "ipc/fd.h"
 #include "ipc/spawn.h"
+#include "policy/git_name.h"
 #include "policy/object.h"
 #include "policy/role.h"
 #include "policy/snapshot_codes.h"
@@ -76,6 +77,8 @@ struct JobClaims {
   std::optional<policy::Digest> tree;  // tree of a revision
   std::uint64_t entries = 0;
   std::uint64_t bytes = 0;
+  std::optional<policy::GitId> git_commit;  // kImportGit, kExportGit of a commit
+  std::optional<policy::GitId> git_tree;    // kImportGit, kExportGit
   std::vector<StagedObject> objects;
   std::vector<JobWarning> warnings;
   std::vector<ListedEntry> listed;
@@ -88,18 +91,24 @@ enum class JobKind {
   kVerifyImage,
   kImportDirectory,
   kImportImage,
+  kImportGit,
   kExport,
+  kExportGit,
   kListTree
 };
 
 struct JobRequest {
   JobKind kind;
-  policy::Digest tree;  // kMaterialize, kExport, kListTree
+  policy::Digest tree;  // kMaterialize, kExport, kExportGit, kListTree
   int in = -1;   // directory that becomes /in read-only; kImportImage: the archive, a regular
                  // file that is passed as it is
   int out = -1;  // directory that becomes /out, or -1
   std::uint32_t part = 0;  // kMaterialize: which share of the entries
   std::uint32_t parts = 1;
+  std::string commit = {};       // kImportGit: policy::IsCommitName
+  bool skip_submodules = false;  // kImportGit
+  policy::Digest revision = {};  // kExportGit
+  bool as_commit = false;        // kExportGit: a commit, else a tree alone
 };
 
 // Starts the helper, verifies its confinement in /proc, sends the job, takes in its answer, and

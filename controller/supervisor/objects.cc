@@ -27,6 +27,9 @@ using policy::ObjectKind;
 constexpr std::uint64_t kMostNodes =
     policy::kSourceBounds.entries * (1 + policy::kDirectoriesPerEntry);
 
+// What a git repository has beside one object for each of them: shelves of objects, refs, HEAD.
+constexpr std::uint64_t kMostGitNodes = 512;
+
 constexpr std::uint32_t kParts = 2;
 constexpr mode_t kFrozen = 0555;  // R3.04
 
@@ -34,10 +37,9 @@ Error Mismatch(const std::string& what, const char* why) {
   return {ErrorCode::kJobStaged, what, why, 0, {}};
 }
 
-// Exactly one tree and one revision, the ones the answer names, and the revision is the one this
-// tree has: its bytes are a function of the tree's digest.
-Result<void> CheckImport(const JobClaims& claims) {
-  if (!claims.tree) return Mismatch("import", "names no tree");
+// Exactly one tree and one revision, the ones the answer names, and the revision is `revision`: its
+// bytes follow from what the controller knows.
+Result<void> CheckImport(const JobClaims& claims, const std::string& revision) {
   std::size_t trees = 0;
   std::size_t revisions = 0;
   for (const StagedObject& object : claims.objects) {
@@ -49,10 +51,39 @@ Result<void> CheckImport(const JobClaims& claims) {
       return Mismatch("import", "a second revision");
   }
   if (trees != 1 || revisions != 1) return Mismatch("import", "not one tree and one revision");
-  if (policy::HashDomain("bailiff.revision.v1", policy::DirectoryRevision(*claims.tree)) !=
-      claims.digest)
+  if (policy::HashDomain("bailiff.revision.v1", revision) != claims.digest)
     return Mismatch("import", "its revision is not that of its tree");
   return {};
+}
+
+// What a revision's bytes must be, and its origin for the row.
+struct Revision {
+  std::string bytes;
+  std::string origin;
+  std::optional<policy::GitCommit> git = {};
+};
+
+// One import: the importer stages, is reaped, and what it left is checked, hashed and named.
+// `revision_of` is asked with claims that name a tree.
+template <class RevisionOf>
+Result<RevisionInfo> ImportSource(const JobHost& host, JobRequest request, const JobHooks& hooks,
+                                  RevisionOf revision_of) {
+  BAILIFF_TRY(SweepStaging(host.data));
+  BAILIFF_TRY_ASSIGN(const StagingDirectory staging, StagingDirectory::Make(host));
+  request.out = staging.out();
+  BAILIFF_TRY_ASSIGN(JobClaims claims, RunJob(host, request, hooks));
+  if (const int error = BAILIFF_FAULT(JobReaped)) return SystemError("waitid", "importer", error);
+  if (!claims.tree) return Mismatch("import", "names no tree");
+  BAILIFF_TRY_ASSIGN(Revision revision, revision_of(claims));
+  BAILIFF_TRY(CheckImport(claims, revision.bytes));
+  BAILIFF_TRY(TakeObjects(host.data, staging.out(), claims.objects, hooks));
+  return RevisionInfo{claims.digest,
+                      *claims.tree,
+                      claims.entries,
+                      claims.bytes,
+                      std::move(revision.origin),
+                      std::move(claims.warnings),
+                      revision.git};
 }
 
 Result<std::string> BootId() {
@@ -109,6 +140,20 @@ Result<void> MaterializeParts(const JobHost& host, const Digest& tree, int objec
   return {};
 }
 
+// One export into a new directory, which is the helper's for the time of the job.
+Result<JobClaims> Export(const JobHost& host, JobRequest request, const JobHooks& hooks) {
+  BAILIFF_TRY_ASSIGN(const ipc::Fd objects, OpenObjects(host.data));
+  request.in = objects.get();
+  BAILIFF_TRY(CheckEmpty(request.out));
+  if (fchown(request.out, host.identity.uid, host.identity.gid) != 0)
+    return SystemError("fchown", "export directory");
+  BAILIFF_TRY_ASSIGN(JobClaims claims, RunJob(host, request, hooks));
+  if (const int error = BAILIFF_FAULT(JobReaped))
+    return SystemError("waitid", "snapshotter", error);
+  BAILIFF_TRY(ChownTree(request.out, ".", 0, 0, kMostNodes + kMostGitNodes));
+  return claims;
+}
+
 Result<bool> IsDirectory(int parent, const char* name) {
   struct stat status;
   if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -122,20 +167,24 @@ Result<bool> IsDirectory(int parent, const char* name) {
 }  // namespace
 
 Result<RevisionInfo> ImportDirectory(const JobHost& host, int directory, const JobHooks& hooks) {
-  BAILIFF_TRY(SweepStaging(host.data));
-  BAILIFF_TRY_ASSIGN(const StagingDirectory staging, StagingDirectory::Make(host));
-  BAILIFF_TRY_ASSIGN(
-      JobClaims claims,
-      RunJob(host, {JobKind::kImportDirectory, {}, directory, staging.out(), 0, 1}, hooks));
-  if (const int error = BAILIFF_FAULT(JobReaped)) return SystemError("waitid", "importer", error);
-  BAILIFF_TRY(CheckImport(claims));
-  BAILIFF_TRY(TakeObjects(host.data, staging.out(), claims.objects, hooks));
-  return RevisionInfo{claims.digest,
-                      *claims.tree,
-                      claims.entries,
-                      claims.bytes,
-                      R"({"kind":"directory"})",
-                      std::move(claims.warnings)};
+  return ImportSource(
+      host, {JobKind::kImportDirectory, {}, directory}, hooks,
+      [](const JobClaims& claims) -> Result<Revision> {
+        return Revision{policy::DirectoryRevision(*claims.tree), R"({"kind":"directory"})"};
+      });
+}
+
+Result<RevisionInfo> ImportGit(const JobHost& host, int directory, const GitSource& source,
+                               const JobHooks& hooks) {
+  JobRequest request{JobKind::kImportGit, {}, directory};
+  request.commit = source.commit;
+  request.skip_submodules = source.skip_submodules;
+  return ImportSource(host, request, hooks, [&](const JobClaims& claims) -> Result<Revision> {
+    const policy::GitCommit commit{*claims.git_commit, *claims.git_tree};
+    const auto asked = policy::ParseGitId(source.commit);
+    if (asked && commit.commit != *asked) return Mismatch("import", "another commit");
+    return Revision{policy::GitRevision(*claims.tree, commit), policy::GitOrigin(commit), commit};
+  });
 }
 
 Result<void> EnsureTree(const JobHost& host, const Digest& tree, const JobHooks& hooks) {
@@ -181,14 +230,17 @@ Result<std::vector<ListedEntry>> ListTree(const JobHost& host, const Digest& tre
 
 Result<void> ExportTree(const JobHost& host, const Digest& tree, int directory,
                         const JobHooks& hooks) {
-  BAILIFF_TRY_ASSIGN(const ipc::Fd objects, OpenObjects(host.data));
-  BAILIFF_TRY(CheckEmpty(directory));
-  if (fchown(directory, host.identity.uid, host.identity.gid) != 0)
-    return SystemError("fchown", "export directory");
-  BAILIFF_TRY(RunJob(host, {JobKind::kExport, tree, objects.get(), directory, 0, 1}, hooks));
-  if (const int error = BAILIFF_FAULT(JobReaped))
-    return SystemError("waitid", "snapshotter", error);
-  return ChownTree(directory, ".", 0, 0, kMostNodes);
+  BAILIFF_TRY(Export(host, {JobKind::kExport, tree, -1, directory}, hooks));
+  return {};
+}
+
+Result<GitExport> ExportGit(const JobHost& host, const Digest& tree, const Digest& revision,
+                            bool as_commit, int directory, const JobHooks& hooks) {
+  JobRequest request{JobKind::kExportGit, tree, -1, directory};
+  request.revision = revision;
+  request.as_commit = as_commit;
+  BAILIFF_TRY_ASSIGN(const JobClaims claims, Export(host, request, hooks));
+  return GitExport{*claims.git_tree, claims.git_commit};
 }
 
 }  // namespace bailiff::controller

@@ -20,6 +20,7 @@ struct RevisionInfo {
   std::uint64_t bytes = 0;
   std::string origin_json;  // JCS, for the row of `revisions`
   std::vector<JobWarning> warnings;
+  std::optional<policy::GitCommit> git = {};  // of an import from git
 };
 
 struct ImageInfo {
@@ -38,6 +39,17 @@ struct ImageInfo {
 // without following a link; what is mounted below it is refused. The objects are durable when this
 // returns.
 Result<RevisionInfo> ImportDirectory(const JobHost& host, int directory, const JobHooks& hooks);
+
+struct GitSource {
+  std::string commit;  // policy::IsCommitName
+  bool skip_submodules = false;
+};
+
+// Imports one commit of the git repository `directory`, as above. A commit asked for by its 40
+// digits is the one the revision names; what a ref leads to, and which tree a commit has, is the
+// importer's word.
+Result<RevisionInfo> ImportGit(const JobHost& host, int directory, const GitSource& source,
+                               const JobHooks& hooks);
 
 // Imports the archive of a root file system (tar, or tar under gzip, zstd or xz). `archive`: a
 // regular file opened for reading. images/<id>/{config.json,root/,complete} is durable when this
@@ -59,6 +71,17 @@ Result<std::vector<ListedEntry>> ListTree(const JobHost& host, const policy::Dig
 // for the time of the job, and of a mount in the controller's own mount namespace.
 Result<void> ExportTree(const JobHost& host, const policy::Digest& tree, int directory,
                         const JobHooks& hooks);
+
+struct GitExport {
+  policy::GitId tree;
+  std::optional<policy::GitId> commit;  // when one was asked for
+};
+
+// Writes a tree as a bare git repository into `directory`, as ExportTree does. The ids are the
+// importer's word, shown and never stored.
+Result<GitExport> ExportGit(const JobHost& host, const policy::Digest& tree,
+                            const policy::Digest& revision, bool as_commit, int directory,
+                            const JobHooks& hooks);
 
 // Removes what dead controllers left below staging/, but no directory another live process holds
 // locked. Returns how many.

@@ -84,8 +84,8 @@ inline constexpr std::array kFromSnapshotter = {
     Route{"Failed", Only(Phase::kWorking), Times::kOnce,
           ipc::kMaxPath + ipc::kMaxDetail + ipc::kMaxSmall, "code, error, path, detail",
           "a hijacked helper: it can only make its own job fail"},
-    Route{"Done", Only(Phase::kWorking), Times::kOnce, ipc::kMaxSmall + 64,
-          "digest, tree, entries, bytes",
+    Route{"Done", Only(Phase::kWorking), Times::kOnce, ipc::kMaxSmall + 128,
+          "digest, tree, entries, bytes, git_commit, git_tree",
           "a hijacked helper; checked by a second job in a fresh process"},
 };
 

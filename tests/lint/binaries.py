@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is built: position independent, full RELRO, no executable stack, no text relocations, stack protector, fortified; helpers
-static; no fault point and no test switch in what is installed, but both in the test variants. The build tree is $BAILIFF_BUILD."""
+static; of libgit2 only what reads objects; no fault point and no test switch in what is installed, but both in the test variants. The build tree is $BAILIFF_BUILD."""
 import os
 import re
 import subprocess
@@ -9,6 +9,11 @@ import tempfile
 
 DYNAMIC = {"bailiff", "bailiff-importer"}  # may be dynamic; every other program is static-PIE
 EXPECTED = {"bailiff", "bailiff-warden", "bailiff-collector", "bailiff-snapshotter", "bailiff-importer"}
+# What reading packs and loose objects never needs of libgit2 and the libraries behind it, and what it must have: SHA-1 that detects
+# collision attacks. A name of the first kind means that the cut of snapshotter/importer/git_cut.cc is not where it was.
+GIT_CUT = re.compile(r"^(git_(config|remote|checkout|refdb|smart_[a-z]+_|clone|repository_(open|init|odb)|filter_list_(load|apply)|"
+                     r"transport_(new|http|smart))\w*|(mbedtls|libssh2|http_parser|gss|SSL|pcre2)_\w+|getaddrinfo)$")
+GIT_HAS = "SHA1DCFinal"
 TEST_WORDS = (b"BAILIFF_FAULT", b"BAILIFF_HELPER_FAULT", b"BAILIFF_TEST_LIBEXEC")
 
 
@@ -46,6 +51,16 @@ def hardening(path, static):
     return found
 
 
+def git_cut(names):
+    """Findings about the importer, by the names in its symbol table."""
+    found = [f"holds {name}: libgit2 is not cut" for name in sorted(names) if GIT_CUT.match(name)]
+    return found + ([] if GIT_HAS in names else [f"no {GIT_HAS}: SHA-1 without detection of collisions"])
+
+
+def names_of(path):
+    return {line.split()[7].split("@")[0] for line in readelf(path, "-s").splitlines() if len(line.split()) > 7}
+
+
 def words(path, wanted):
     with open(path, "rb") as file:
         data = file.read()
@@ -70,7 +85,11 @@ def self_test():
                 problems.append(f"self-test: {' '.join(flags[6:]) or 'fine'}: expected {expected}, found {found}")
         if "dynamic, but a helper is static" not in hardening(program, True):
             problems.append("self-test: a dynamic helper was not seen")
-    return problems, len(cases) + 1
+    for names, expected in (({GIT_HAS, "git_odb_read"}, 0), ({GIT_HAS, "git_config_get_string"}, 1), ({GIT_HAS, "mbedtls_ssl_init"}, 1),
+                            ({"git_odb_read"}, 1)):
+        if len(git_cut(names)) != expected:
+            problems.append(f"self-test: {sorted(names)}: not {expected} findings")
+    return problems, len(cases) + 5
 
 
 def main():
@@ -83,6 +102,8 @@ def main():
         path, twin = os.path.join(build, "bin", name), os.path.join(build, "testing", "bin", name)
         findings += [f"bin/{name}: {f}" for f in hardening(path, name not in DYNAMIC)]
         findings += [f"bin/{name}: holds {w}" for w in words(path, False)]
+        if name == "bailiff-importer":
+            findings += [f"bin/{name}: {f}" for f in git_cut(names_of(path))]
         if not os.path.exists(twin):
             findings.append(f"testing/bin/{name}: not built")
         elif "BAILIFF_FAULT" in words(twin, True):

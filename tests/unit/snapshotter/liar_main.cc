@@ -88,7 +88,36 @@ Result<JobResult> FalseImport(const std::string& lie, int out, Reporter& reporte
     for (int i = 0; i < 11'000; ++i)
       BAILIFF_TRY(reporter.Object(ObjectKind::kBlob, policy::Hash(std::to_string(i)), 1));
   }
-  return JobResult{revision_id, tree, 1, blob.size()};
+  JobResult result{revision_id, tree, 1, blob.size()};
+  if (lie == "git ids of a directory") result.git = policy::GitCommit{};
+  return result;
+}
+
+// What was staged holds; what it is said to come from does not.
+Result<JobResult> FalseGit(const std::string& lie, const Order& order, int out,
+                           Reporter& reporter) {
+  const std::string tree = "bailiff.tree.v1\n";
+  policy::ObjectHasher hasher(ObjectKind::kTree);
+  hasher.Update(tree);
+  const policy::Digest tree_id = hasher.Finish();
+  policy::GitCommit said;
+  said.commit = policy::ParseGitId(order.commit).value_or(policy::GitId{});
+  said.tree.bytes.fill(7);
+  policy::GitCommit meant = said;
+  if (lie == "git: another commit") said.commit.bytes.fill(9);
+  if (lie == "git: another commit") meant = said;
+  if (lie == "git: a revision of another commit") meant.commit.bytes.fill(9);
+  if (lie == "git: a revision of another git tree") meant.tree.bytes.fill(9);
+  const std::string revision = policy::GitRevision(tree_id, meant);
+  const policy::Digest id = policy::HashDomain("bailiff.revision.v1", revision);
+  Put(out, policy::StagedName(ObjectKind::kTree, tree_id), tree);
+  Put(out, policy::StagedName(ObjectKind::kRevision, id), revision);
+  BAILIFF_TRY(reporter.Object(ObjectKind::kTree, tree_id, tree.size()));
+  BAILIFF_TRY(reporter.Object(ObjectKind::kRevision, id, revision.size()));
+  JobResult result{id, tree_id, 0, 0, said};
+  if (lie == "git: no ids") result.git.reset();
+  if (lie == "git: no commit") result.git->commit = {};
+  return result;
 }
 
 // What a cleanup must remove although nobody could by name (case c07).
@@ -241,6 +270,10 @@ Result<JobResult> Run(const Order& order, const Inputs& inputs, Reporter& report
       return FalseImport(lie, inputs.out, reporter);
     case Job::kImportImage:
       return FalseImage(lie, inputs.out, reporter);
+    case Job::kImportGit:
+      return FalseGit(lie, order, inputs.out, reporter);
+    case Job::kExportGit:
+      return JobResult{};
   }
   return JobResult{};
 }

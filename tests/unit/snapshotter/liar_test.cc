@@ -54,6 +54,7 @@ TEST_F(Liars, no_false_object_of_an_importer_enters_the_store) {
                          {"no revision", "snapshot.staging.mismatch"},
                          {"a layer in a source", "snapshot.staging.mismatch"},
                          {"c07 a tree nobody can remove by name", "snapshot.staging.mismatch"},
+                         {"git ids of a directory", "ipc.message.unexpected"},
                          {"too many objects", "ipc.message.unexpected"},
                          {"protocol: an observation", "ipc.message.malformed"},
                          {"protocol: an entry of a listing", "ipc.message.unexpected"},
@@ -70,6 +71,33 @@ TEST_F(Liars, no_false_object_of_an_importer_enters_the_store) {
     EXPECT_EQ(Objects(), 0U) << lie.lie;
     EXPECT_EQ(Staged(), 0U) << lie.lie;
   }
+}
+
+TEST_F(Liars, no_revision_names_another_commit_than_was_asked_for) {
+  host_.importer = lying_importer_.get();
+  const controller::GitSource asked{"0123456789abcdef0123456789abcdef01234567"};
+  for (const Lie& lie : {Lie{"git: another commit", "snapshot.staging.mismatch"},
+                         {"git: a revision of another commit", "snapshot.staging.mismatch"},
+                         {"git: a revision of another git tree", "snapshot.staging.mismatch"},
+                         {"git: no ids", "ipc.message.unexpected"},
+                         {"git: no commit", "ipc.message.unexpected"}}) {
+    source_.Write("lie", lie.lie);
+    const auto refused = controller::ImportGit(host_, source_.fd(), asked, hooks_);
+    EXPECT_EQ(CodeOf(refused), lie.code) << lie.lie << ": " << Why(refused);
+    EXPECT_EQ(Objects(), 0U) << lie.lie;
+    EXPECT_EQ(Staged(), 0U) << lie.lie;
+  }
+  source_.Write("lie", "git: the truth");
+  EXPECT_EQ(CodeOf(controller::ImportGit(host_, source_.fd(), asked, hooks_)), "");
+}
+
+TEST_F(Liars, an_export_without_git_ids_is_a_violation) {
+  host_.importer = lying_importer_.get();
+  TempDirectory out;
+  data_.Write("objects/lie", "none");
+  EXPECT_EQ(CodeOf(controller::ExportGit(host_, policy::Hash("t"), policy::Hash("r"), true,
+                                         out.fd(), hooks_)),
+            "ipc.message.unexpected");
 }
 
 TEST_F(Liars, no_false_image_gets_a_name) {

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controller/supervisor/job_order.h"
+
+#include "policy/tree_path.h"
+
+namespace bailiff::controller {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::uint64_t kSlackBytes = 64ULL << 20;  // of a manifest beside the largest file
+
+}  // namespace
+
+JobRow RowOf(JobKind kind) {
+  switch (kind) {
+    case JobKind::kMaterialize:
+    case JobKind::kVerifySource:
+    case JobKind::kExport:
+    case JobKind::kListTree:
+      return {false, seconds{300}, policy::kSourceBounds.file_bytes + kSlackBytes};
+    case JobKind::kVerifyImage:
+      return {false, seconds{900}, policy::kImageBounds.file_bytes};
+    case JobKind::kExportGit:
+      return {true, seconds{300}, policy::kSourceBounds.file_bytes + kSlackBytes};
+    case JobKind::kImportDirectory:
+    case JobKind::kImportGit:
+      return {true, seconds{600}, policy::kSourceBounds.file_bytes + kSlackBytes};
+    case JobKind::kImportImage:
+      return {true, seconds{1800}, policy::kImageBounds.file_bytes};
+  }
+  return {false, seconds{0}, 0};
+}
+
+wire::ToSnapshotter GoFor(const JobRequest& request) {
+  wire::ToSnapshotter message;
+  wire::SnapshotterGo* go = message.mutable_go();
+  switch (request.kind) {
+    case JobKind::kMaterialize:
+      go->mutable_materialize()->set_tree(std::string(request.tree.raw()));
+      go->mutable_materialize()->set_part(request.part);
+      go->mutable_materialize()->set_parts(request.parts);
+      break;
+    case JobKind::kExport:
+      go->mutable_export_()->set_tree(std::string(request.tree.raw()));
+      break;
+    case JobKind::kListTree:
+      go->mutable_list_tree()->set_tree(std::string(request.tree.raw()));
+      break;
+    case JobKind::kVerifySource:
+      go->mutable_verify_tree()->set_profile(1);
+      break;
+    case JobKind::kVerifyImage:
+      go->mutable_verify_tree()->set_profile(2);
+      break;
+    case JobKind::kImportDirectory:
+      go->mutable_import_directory();
+      break;
+    case JobKind::kImportImage:
+      go->mutable_import_image()->set_format(1);
+      break;
+    case JobKind::kImportGit:
+      go->mutable_import_git()->set_commit(request.commit);
+      go->mutable_import_git()->set_skip_submodules(request.skip_submodules);
+      break;
+    case JobKind::kExportGit:
+      go->mutable_export_git()->set_tree(std::string(request.tree.raw()));
+      go->mutable_export_git()->set_revision(std::string(request.revision.raw()));
+      go->mutable_export_git()->set_form(request.as_commit ? 2 : 1);
+      break;
+  }
+  return message;
+}
+
+}  // namespace bailiff::controller

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "snapshotter/importer/git_decode.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <unordered_set>
+
+#include "policy/disguise.h"
+#include "policy/tree_path.h"
+
+namespace bailiff::snapshotter {
+namespace {
+
+using policy::GitId;
+using policy::MakeFault;
+using policy::SnapshotFault;
+
+constexpr std::size_t kHex = 40;
+
+// Takes "<word> <40 hex>\n" off the front of `bytes`.
+std::optional<GitId> TakeIdLine(std::string_view& bytes, std::string_view word) {
+  if (!bytes.starts_with(word) || bytes.size() < word.size() + kHex + 1) return std::nullopt;
+  const auto id = policy::ParseGitId(bytes.substr(word.size(), kHex));
+  if (!id || bytes[word.size() + kHex] != '\n') return std::nullopt;
+  bytes.remove_prefix(word.size() + kHex + 1);
+  return id;
+}
+
+std::optional<GitMode> ModeOf(std::string_view octal) {
+  constexpr std::array<std::pair<std::string_view, GitMode>, 6> kModes = {
+      {{"100644", GitMode::kFile},
+       {"100664", GitMode::kFile},
+       {"100755", GitMode::kExecutable},
+       {"120000", GitMode::kLink},
+       {"40000", GitMode::kTree},
+       {"160000", GitMode::kSubmodule}}};
+  for (const auto& [text, mode] : kModes) {
+    if (text == octal) return mode;
+  }
+  return std::nullopt;
+}
+
+class TreeDecoder {
+ public:
+  TreeDecoder(std::string_view bytes, const GitId& id, std::string_view path)
+      : rest_(bytes), id_(id), path_(path) {}
+
+  Result<std::vector<GitEntry>> Decode(std::uint64_t most) {
+    std::vector<GitEntry> entries;
+    std::unordered_set<std::string_view> names;
+    while (!rest_.empty()) {
+      if (entries.size() >= most)
+        return MakeFault(SnapshotFault::kEntries, path_, "git tree " + id_.hex());
+      BAILIFF_TRY_ASSIGN(const GitEntry entry, Next());
+      // A file and a directory of one name are not neighbours in git's order.
+      if (!names.insert(entry.name).second) return Refuse(entry.name, "the name comes twice");
+      if (!entries.empty() &&
+          !GitOrderLess(entries.back().name, entries.back().mode == GitMode::kTree, entry.name,
+                        entry.mode == GitMode::kTree))
+        return Refuse(entry.name, "out of order");
+      entries.push_back(entry);
+    }
+    return entries;
+  }
+
+ private:
+  Result<GitEntry> Next() {
+    GitEntry entry{};
+    const std::size_t space = rest_.find(' ');
+    const std::size_t end = rest_.find('\0');
+    if (space == std::string_view::npos || end == std::string_view::npos || space > end ||
+        rest_.size() - end - 1 < entry.id.bytes.size())
+      return Refuse("", "cut short");
+    const std::string_view octal = rest_.substr(0, space);
+    entry.name = rest_.substr(space + 1, end - space - 1);
+    std::memcpy(entry.id.bytes.data(), rest_.data() + end + 1, entry.id.bytes.size());
+    rest_.remove_prefix(end + 1 + entry.id.bytes.size());
+    const auto mode = ModeOf(octal);
+    if (!mode)
+      return Refuse(entry.name, octal.starts_with('0') ? "a mode with leading zeros"
+                                                       : "a mode that git does not write");
+    entry.mode = *mode;
+    BAILIFF_TRY(CheckName(entry));
+    if (entry.id == GitId{}) return Refuse(entry.name, "the null id");
+    return entry;
+  }
+
+  Result<void> CheckName(const GitEntry& entry) const {
+    switch (const SnapshotFault fault =
+                policy::CheckComponent(entry.name, policy::TreeNames::kSource)) {
+      case SnapshotFault::kNone:
+        break;
+      case SnapshotFault::kPathShape:
+        return Refuse(entry.name, "its name is empty, \".\", \"..\", or a path");
+      default:
+        return MakeFault(fault, Full(entry.name), "git tree " + id_.hex());
+    }
+    if (entry.mode == GitMode::kLink && policy::LooksLikeDotGitModules(entry.name))
+      return Refuse(entry.name, ".gitmodules is a symbolic link");
+    return {};
+  }
+
+  std::string Full(std::string_view name) const {
+    std::string full(path_);
+    if (!full.empty()) full += '/';
+    return full.append(name);
+  }
+  Error Refuse(std::string_view name, std::string_view why) const {
+    return MakeFault(SnapshotFault::kGitTree, Full(name),
+                     std::string(why) + ", in git tree " + id_.hex());
+  }
+
+  std::string_view rest_;
+  const GitId& id_;
+  std::string_view path_;
+};
+
+}  // namespace
+
+Result<GitId> DecodeCommit(std::string_view bytes, const GitId& id) {
+  const auto tree = TakeIdLine(bytes, "tree ");
+  if (!tree)
+    return MakeFault(SnapshotFault::kGitObjectDamaged, id.hex(),
+                     "a commit whose first line names no tree");
+  return *tree;
+}
+
+Result<GitTag> DecodeTag(std::string_view bytes, const GitId& id) {
+  const auto object = TakeIdLine(bytes, "object ");
+  if (object && bytes.starts_with("type ")) {
+    const std::string_view word = bytes.substr(5, bytes.find('\n') - 5);
+    for (const GitType type : {GitType::kCommit, GitType::kTree, GitType::kBlob, GitType::kTag}) {
+      if (word == GitTypeName(type)) return GitTag{*object, type};
+    }
+  }
+  return MakeFault(SnapshotFault::kGitObjectDamaged, id.hex(), "a tag that names no object");
+}
+
+Result<std::vector<GitEntry>> DecodeTree(std::string_view bytes, const GitId& id,
+                                         std::string_view path, std::uint64_t most) {
+  return TreeDecoder(bytes, id, path).Decode(most);
+}
+
+bool GitOrderLess(std::string_view a, bool a_is_tree, std::string_view b, bool b_is_tree) {
+  const std::size_t shared = std::min(a.size(), b.size());
+  if (const int order = a.substr(0, shared).compare(b.substr(0, shared)); order != 0)
+    return order < 0;
+  const auto next = [shared](std::string_view name, bool is_tree) {
+    if (shared < name.size()) return static_cast<unsigned char>(name[shared]);
+    return static_cast<unsigned char>(is_tree ? '/' : '\0');
+  };
+  return next(a, a_is_tree) < next(b, b_is_tree);
+}
+
+}  // namespace bailiff::snapshotter

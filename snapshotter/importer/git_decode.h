@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bytes of git's commits, tags and trees (gitformat: Documentation/gitformat-*.txt of git), as
+// strictly as `git fsck --strict` takes them. Nothing is repaired: an import of a tree that git
+// would refuse to receive is refused.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "ipc/result.h"
+#include "snapshotter/importer/git_objects.h"
+
+namespace bailiff::snapshotter {
+
+// The tree that a commit names: its first line. Nothing else of a commit is read.
+Result<policy::GitId> DecodeCommit(std::string_view bytes, const policy::GitId& id);
+
+struct GitTag {
+  policy::GitId object;
+  GitType type = GitType::kCommit;
+};
+// What an annotated tag names: its first two lines.
+Result<GitTag> DecodeTag(std::string_view bytes, const policy::GitId& id);
+
+enum class GitMode : std::uint8_t { kFile, kExecutable, kLink, kTree, kSubmodule };
+
+struct GitEntry {
+  GitMode mode;
+  std::string_view name;  // into the tree's bytes
+  policy::GitId id;
+};
+
+// All entries of one tree, at most `most` of them (else kEntries). kGitTree, with the entry's name
+// and the tree's id, for: modes other than git writes (100664, which old versions wrote, is a plain
+// file), modes with leading zeros, names that are empty or hold '/', entries out of git's order or
+// twice, a null id, a link where .gitmodules must be a file, bytes that are cut short.
+// kReservedName and kComponentBytes as everywhere (tree_path.h). Names are bytes otherwise. `path`:
+// of the tree, for messages.
+Result<std::vector<GitEntry>> DecodeTree(std::string_view bytes, const policy::GitId& id,
+                                         std::string_view path, std::uint64_t most);
+
+// Git's order of the entries of one tree: as bytes, a directory's name with '/' after it.
+bool GitOrderLess(std::string_view a, bool a_is_tree, std::string_view b, bool b_is_tree);
+
+}  // namespace bailiff::snapshotter
