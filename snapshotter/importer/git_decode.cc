@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <optional>
 #include <string>
 #include <unordered_set>
 
@@ -19,6 +18,7 @@ using policy::MakeFault;
 using policy::SnapshotFault;
 
 constexpr std::size_t kHex = 40;
+constexpr std::size_t kSha256Hex = 64;
 
 // Takes "<word> <40 hex>\n" off the front of `bytes`.
 std::optional<GitId> TakeIdLine(std::string_view& bytes, std::string_view word) {
@@ -27,6 +27,15 @@ std::optional<GitId> TakeIdLine(std::string_view& bytes, std::string_view word) 
   if (!id || bytes[word.size() + kHex] != '\n') return std::nullopt;
   bytes.remove_prefix(word.size() + kHex + 1);
   return id;
+}
+
+std::string_view WithoutBlanks(std::string_view text) {
+  const std::size_t last = text.find_last_not_of(" \t\r\n");
+  return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
+}
+
+bool IsHex(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 std::optional<GitMode> ModeOf(std::string_view octal) {
@@ -142,6 +151,40 @@ Result<GitTag> DecodeTag(std::string_view bytes, const GitId& id) {
 Result<std::vector<GitEntry>> DecodeTree(std::string_view bytes, const GitId& id,
                                          std::string_view path, std::uint64_t most) {
   return TreeDecoder(bytes, id, path).Decode(most);
+}
+
+Result<GitRefValue> DecodeRef(std::string_view bytes, std::string_view name) {
+  std::string_view text = WithoutBlanks(bytes);
+  if (text.starts_with("ref:")) {
+    text.remove_prefix(4);
+    while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
+    if (policy::IsFullRef(text)) return GitRefValue(std::string(text));
+    return MakeFault(SnapshotFault::kGitRef, name, "it names no ref");
+  }
+  if (const auto id = policy::ParseGitId(text)) return GitRefValue(*id);
+  if (text.size() == kSha256Hex && IsHex(text))
+    return MakeFault(SnapshotFault::kGitFormat, name, "an id of object format sha256");
+  return MakeFault(SnapshotFault::kGitRef, name, "neither an id nor a ref");
+}
+
+Result<std::optional<GitId>> FindPackedRef(std::string_view bytes, std::string_view name) {
+  while (!bytes.empty()) {
+    const std::size_t end = bytes.find('\n');
+    if (end == std::string_view::npos)
+      return MakeFault(SnapshotFault::kGitRef, "packed-refs", "its last line is cut short");
+    const std::string_view line = bytes.substr(0, end);
+    bytes.remove_prefix(end + 1);
+    // Comments, and what an annotated tag above leads to: we read the tag itself.
+    if (line.starts_with('#') || line.starts_with('^')) continue;
+    const std::size_t space = line.find(' ');
+    if (space == kSha256Hex && IsHex(line.substr(0, space)))
+      return MakeFault(SnapshotFault::kGitFormat, "packed-refs", "ids of object format sha256");
+    const auto id = policy::ParseGitId(line.substr(0, space));
+    if (space != kHex || !id)
+      return MakeFault(SnapshotFault::kGitRef, "packed-refs", "a line without an id");
+    if (line.substr(space + 1) == name) return std::optional<GitId>(*id);
+  }
+  return std::optional<GitId>();
 }
 
 bool GitOrderLess(std::string_view a, bool a_is_tree, std::string_view b, bool b_is_tree) {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of git's commits, tags and trees (gitformat: Documentation/gitformat-*.txt of git), as
-// strictly as `git fsck --strict` takes them. Nothing is repaired: an import of a tree that git
-// would refuse to receive is refused.
+// The bytes of git's commits, tags, trees and refs (gitformat: Documentation/gitformat-*.txt of
+// git), as strictly as `git fsck --strict` takes them. Nothing is repaired: an import of a tree
+// that git would refuse to receive is refused.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "ipc/result.h"
@@ -42,5 +45,16 @@ Result<std::vector<GitEntry>> DecodeTree(std::string_view bytes, const policy::G
 
 // Git's order of the entries of one tree: as bytes, a directory's name with '/' after it.
 bool GitOrderLess(std::string_view a, bool a_is_tree, std::string_view b, bool b_is_tree);
+
+// An id or the name of another ref.
+using GitRefValue = std::variant<policy::GitId, std::string>;
+
+// The bytes of HEAD or of a loose ref: one id or "ref: NAME", and a newline. kGitFormat for an id
+// of sha256, else kGitRef.
+Result<GitRefValue> DecodeRef(std::string_view bytes, std::string_view name);
+
+// What packed-refs says of `name`; nothing when it does not say. Lines before the one that is found
+// must be well-formed.
+Result<std::optional<policy::GitId>> FindPackedRef(std::string_view bytes, std::string_view name);
 
 }  // namespace bailiff::snapshotter

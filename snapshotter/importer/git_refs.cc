@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "policy/snapshot_codes.h"
+#include "snapshotter/importer/git_decode.h"
 #include "snapshotter/read_file.h"
 
 namespace bailiff::snapshotter {
@@ -16,17 +17,6 @@ using policy::SnapshotFault;
 
 constexpr int kMaxSymbolic = 5;                             // as git
 constexpr std::size_t kMaxRef = policy::kMaxRefName + 256;  // "ref: ", blanks, newline
-constexpr std::size_t kSha1Hex = 40;
-constexpr std::size_t kSha256Hex = 64;
-
-std::string_view WithoutBlanks(std::string_view text) {
-  const std::size_t last = text.find_last_not_of(" \t\r\n");
-  return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
-}
-
-bool IsHex(std::string_view text) {
-  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
 
 // The state of a name, 0 when it is not there. The last component is not followed.
 mode_t KindOf(int directory, const char* name) {
@@ -104,40 +94,6 @@ Result<GitDirectory> FindGitDirectory(int directory, std::string path) {
     return MakeFault(SnapshotFault::kGitRepository, "objects", "it is not there");
   BAILIFF_TRY(OpenDirectory(found.fd.get(), "objects"));
   return found;
-}
-
-Result<GitRefValue> DecodeRef(std::string_view bytes, std::string_view name) {
-  std::string_view text = WithoutBlanks(bytes);
-  if (text.starts_with("ref:")) {
-    text.remove_prefix(4);
-    while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-    if (policy::IsFullRef(text)) return GitRefValue(std::string(text));
-    return MakeFault(SnapshotFault::kGitRef, name, "it names no ref");
-  }
-  if (const auto id = policy::ParseGitId(text)) return GitRefValue(*id);
-  if (text.size() == kSha256Hex && IsHex(text))
-    return MakeFault(SnapshotFault::kGitFormat, name, "an id of object format sha256");
-  return MakeFault(SnapshotFault::kGitRef, name, "neither an id nor a ref");
-}
-
-Result<std::optional<GitId>> FindPackedRef(std::string_view bytes, std::string_view name) {
-  while (!bytes.empty()) {
-    const std::size_t end = bytes.find('\n');
-    if (end == std::string_view::npos)
-      return MakeFault(SnapshotFault::kGitRef, "packed-refs", "its last line is cut short");
-    const std::string_view line = bytes.substr(0, end);
-    bytes.remove_prefix(end + 1);
-    // Comments, and what an annotated tag above leads to: we read the tag itself.
-    if (line.starts_with('#') || line.starts_with('^')) continue;
-    const std::size_t space = line.find(' ');
-    if (space == kSha256Hex && IsHex(line.substr(0, space)))
-      return MakeFault(SnapshotFault::kGitFormat, "packed-refs", "ids of object format sha256");
-    const auto id = policy::ParseGitId(line.substr(0, space));
-    if (space != kSha1Hex || !id)
-      return MakeFault(SnapshotFault::kGitRef, "packed-refs", "a line without an id");
-    if (line.substr(space + 1) == name) return std::optional<GitId>(*id);
-  }
-  return std::optional<GitId>();
 }
 
 Result<GitId> ResolveCommitName(const GitDirectory& git, std::string_view name) {

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A git repository on disk as far as we read it ourselves: where it is, and what a name of a commit
-// leads to. HEAD, loose refs and packed-refs (gitrepository-layout(5), git-pack-refs(1)); no
+// leads to. HEAD, loose refs and packed-refs (gitrepository-layout(5)), decoded by git_decode.h; no
 // configuration, no reflog, no environment. Everything is opened below one descriptor and through
 // no link.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include "ipc/fd.h"
 #include "policy/git_name.h"
@@ -23,17 +21,6 @@ struct GitDirectory {
 // The repository of `directory`: itself when it is bare, else its .git. kGitRepository when there
 // is none; kGitPointer for what only points to another (a .git file, a linked worktree).
 Result<GitDirectory> FindGitDirectory(int directory, std::string path);
-
-// An id or the name of another ref.
-using GitRefValue = std::variant<policy::GitId, std::string>;
-
-// The bytes of HEAD or of a loose ref: one id or "ref: NAME", and a newline. kGitFormat for an id
-// of sha256, else kGitRef.
-Result<GitRefValue> DecodeRef(std::string_view bytes, std::string_view name);
-
-// What packed-refs says of `name`; nothing when it does not say. Lines before the one that is found
-// must be well-formed.
-Result<std::optional<policy::GitId>> FindPackedRef(std::string_view bytes, std::string_view name);
 
 inline constexpr std::size_t kMaxPackedRefs = 64U << 20;  // bytes: some 800,000 refs
 
