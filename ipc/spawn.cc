@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/ioprio.h>
 #include <linux/keyctl.h>
 #include <linux/sched.h>
 #include <poll.h>
@@ -33,6 +32,9 @@ namespace bailiff::ipc {
 namespace {
 
 constexpr int kScratchFds = 256;  // above every number a child keeps
+// ioprio_set(2). <linux/ioprio.h> of newer kernels names a parameter `class` and is no C++.
+constexpr int kIoprioWhoProcess = 1;
+constexpr int kIoprioNone = 0;
 
 [[noreturn]] void ChildFail(const char* step) {
   const int error = errno;
@@ -58,7 +60,7 @@ void ResetInherited() {
   sched_param normal{};
   sched_setscheduler(0, SCHED_OTHER, &normal);
   setpriority(PRIO_PROCESS, 0, 0);
-  syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, 0);
+  syscall(SYS_ioprio_set, kIoprioWhoProcess, 0, kIoprioNone);
 }
 
 void PlaceDescriptors(const std::vector<int>& wanted, int executable, int* executable_at) {

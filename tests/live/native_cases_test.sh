@@ -18,10 +18,11 @@ children_of() {
 }
 helper_of() { children_of "$1" | awk -v name="$2" '$2 == name { print $1; exit }'; }
 below() { children_of "$1" | cut -d' ' -f1; }
-# gone_within NAME SECONDS PID…: none of them is a living process after that time
+# gone_within NAME SECONDS PID…: none of them is a living process after that time (five times as long on an emulated machine)
 gone_within() {
-  local name=$1 deadline=$(($(date +%s%N) + $2 * 1000000000)) alive pid
+  local name=$1 deadline=$(($(date +%s%N) + $2 * (slow > 4 ? 5 : 1) * 1000000000)) alive pid
   shift 2
+  [[ -n $* ]] || { fail "$name" "nobody to look for"; return; }
   while :; do
     alive=
     for pid in "$@"; do
@@ -69,8 +70,9 @@ revision=$scratch/locked expect c07_source_without_write_bits 'outcome=success c
 chmod -R u+w "$scratch/locked"
 
 # --- d03: a stopped collector, a stopped controller
-if start --timeout 1s -- /bin/sh -c 'echo begun; sleep 600'; then
+if start --timeout $((slow > 4 ? 15 : 1))s -- /bin/sh -c 'echo begun; sleep 600'; then
   collector=$(helper_of "$started" bailiff-collect)
+  [[ -n $collector ]] || fail d03_the_collector_is_found "$(children_of "$started")"
   kill -STOP "$collector"
   ended
   if why=$(holds outcome=timed_out <<<"$said" 2>&1); then pass d03_stopped_collector_deadline; else fail d03_stopped_collector_deadline "$why" "$(cat "$scratch/stderr")"; fi
@@ -83,7 +85,7 @@ if start --timeout $((20 * slow < 300 ? 20 * slow : 300))s -- /bin/sh -c "echo b
 fi
 if start --timeout 1s -- /bin/sh -c 'echo begun; sleep 2; exit 0'; then
   kill -STOP "$started"
-  candidate=$(below "$started" | tail -n 1)
+  candidate=$(below "$(helper_of "$started" bailiff-warden)")
   tail --pid="$candidate" -f /dev/null
   kill -CONT "$started"
   ended

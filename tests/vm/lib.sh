@@ -70,6 +70,7 @@ nine=trans=virtio,version=9p2000.L,msize=512000
 \$b mount -t sysfs sysfs /new/sys
 \$b mount -t devtmpfs dev /new/dev
 \$b mkdir -p /new/dev/pts /new/dev/shm
+\$b ln -sf /proc/self/fd /new/dev/fd
 \$b mount -t devpts devpts /new/dev/pts
 \$b mount -t tmpfs -o mode=1777 shm /new/dev/shm
 \$b mount -t tmpfs -o mode=755 run /new/run
