@@ -85,7 +85,7 @@ if start --timeout $((20 * slow < 300 ? 20 * slow : 300))s -- /bin/sh -c "echo b
 fi
 if start --timeout 1s -- /bin/sh -c 'echo begun; sleep 2; exit 0'; then
   kill -STOP "$started"
-  candidate=$(below "$(helper_of "$started" bailiff-warden)")
+  candidate=$(below "$(helper_of "$started" bailiff-warden)" | head -n 1)
   tail --pid="$candidate" -f /dev/null
   kill -CONT "$started"
   ended
