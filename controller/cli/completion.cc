@@ -35,7 +35,9 @@ bool IsSet(std::string_view value) {
   return !value.empty() && value.find_first_not_of("abcdefghijklmnopqrstuvwxyz|") == value.npos;
 }
 
-bool IsPath(std::string_view value) { return value == "DIR" || value == "REV|DIR"; }
+bool IsPath(std::string_view value) {
+  return value == "DIR" || value == "REV|DIR" || value == "REPO";
+}
 
 std::string OptionWords(const VerbRow* row) {
   std::string text;
@@ -47,7 +49,7 @@ std::string OptionWords(const VerbRow* row) {
   return text;
 }
 
-// All options once, whatever the verb: a name has one placeholder everywhere.
+// All options once, whatever the verb.
 std::vector<Option> AllOptions() {
   std::vector<Option> all(GlobalOptions().begin(), GlobalOptions().end());
   for (const VerbRow& row : Verbs()) {
@@ -58,6 +60,26 @@ std::vector<Option> AllOptions() {
     }
   }
   return all;
+}
+
+// What bash offers after an option: the previous word does not say which verb it belongs to, so it
+// is what any verb takes there.
+std::string BashValues(std::string_view name) {
+  std::string words;
+  bool path = false;
+  const auto add = [&](const Option& option) {
+    if (option.name != name) return;
+    path = path || IsPath(option.value);
+    if (!IsSet(option.value) || words.find(Spaced(option.value)) != std::string::npos) return;
+    words.append(words.empty() ? "" : " ").append(Spaced(option.value));
+  };
+  for (const Option& option : GlobalOptions()) add(option);
+  for (const VerbRow& row : Verbs()) {
+    for (const Option& option : row.options) add(option);
+  }
+  const std::string offer = "COMPREPLY=($(compgen -W '" + words + "' -- \"$current\"))";
+  if (!path) return offer;
+  return "compopt -o dirnames; " + (words.empty() ? "COMPREPLY=()" : offer);
 }
 
 std::string Bash() {
@@ -81,12 +103,7 @@ std::string Bash() {
   for (const Option& option : AllOptions()) {
     if (option.value.empty()) continue;
     text += "    --" + std::string(option.name) + ") ";
-    if (IsPath(option.value)) {
-      text += "compopt -o dirnames; COMPREPLY=()";
-    } else {
-      text += "COMPREPLY=($(compgen -W '" + (IsSet(option.value) ? Spaced(option.value) : "") +
-              "' -- \"$current\"))";
-    }
+    text += BashValues(option.name);
     text += "; return ;;\n";
   }
   text += "  esac\n  local words options='" + OptionWords(nullptr) +

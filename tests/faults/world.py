@@ -145,6 +145,14 @@ class World:
             file.write(f"number {self.count}\n")
         return folder
 
+    def repository(self):
+        """A git repository nobody imported before, with one commit."""
+        folder = self.source()
+        who = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+        for words in (["init", "-q"], ["add", "file"], [*who, "commit", "-qm", "x"]):
+            subprocess.run(["git", "-C", folder, *words], check=True, stdin=subprocess.DEVNULL)
+        return folder
+
     def image(self):
         """An archive nobody imported before."""
         self.count += 1
