@@ -202,21 +202,22 @@ for n in 1 50000; do
   git -C "$scratch/history$n" symbolic-ref HEAD refs/heads/main
 done
 same "a history of 50,000 commits" "$(git -C "$scratch/history50000" rev-list --count main)" 50000
-best() {  # best REPO: milliseconds of the fastest of seven imports
-  local fastest=999999 began took i
+# Processor time of all its processes: what the disk is busy with meanwhile is not the import's.
+best() {  # best REPO: milliseconds of processor time of the cheapest of seven imports
+  local cheapest=999999 used user system i TIMEFORMAT='%3U %3S'
   for ((i = 0; i < 7; i++)); do
-    began=$EPOCHREALTIME
-    bailiff source import --git "$1" HEAD >/dev/null 2>"$scratch/stderr" || { cat "$scratch/stderr" >&2; return 1; }
-    took=$(((${EPOCHREALTIME/./} - ${began/./}) / 1000))
-    ((took >= fastest)) || fastest=$took
+    used=$({ time bailiff source import --git "$1" HEAD >/dev/null 2>"$scratch/stderr"; } 2>&1) || { cat "$scratch/stderr" >&2; return 1; }
+    read -r user system <<<"$used"
+    used=$((10#${user/./} + 10#${system/./}))
+    ((used >= cheapest)) || cheapest=$used
   done
-  echo "$fastest"
+  echo "$cheapest"
 }
 short=$(best "$scratch/history1") long=$(best "$scratch/history50000")
-if ((long <= 2 * short + 20)); then
-  pass "an import does not take longer with its history ($short ms of 1 commit, $long ms of 50,000)"
+if ((short > 0 && long <= 2 * short + 20)); then
+  pass "an import does not cost more with its history ($short ms of processor time for 1 commit, $long ms for 50,000)"
 else
-  fail "an import takes longer with its history" "$short ms of 1 commit, $long ms of 50,000"
+  fail "an import costs more with its history" "$short ms of processor time for 1 commit, $long ms for 50,000"
 fi
 round_trip "50,000 commits" "$scratch/history50000" HEAD
 
