@@ -24,6 +24,8 @@ inline constexpr std::size_t kMaxFactValue = 256;
 inline constexpr std::size_t kMaxObjectsPerFrame = 512;
 inline constexpr std::size_t kMaxPath = 4095;
 inline constexpr std::size_t kMaxDetail = 1024;
+// Entries of an image's environment and their tags and lengths (policy/image_facts.h).
+inline constexpr std::size_t kMaxImageFacts = 32 * 1024 + 64 * 4 + kMaxSmall;
 inline constexpr std::size_t kDigest = 32;
 
 // What the controller keeps of a helper's diagnosis (fd 2): opaque bytes, escaped when shown.

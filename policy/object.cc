@@ -22,6 +22,18 @@ std::string_view ObjectKindName(ObjectKind kind) {
   return "?";
 }
 
+std::optional<ImageFormat> ParseImageFormat(std::uint32_t number) {
+  if (number < 1 || number > 4) return std::nullopt;
+  return static_cast<ImageFormat>(number);
+}
+
+std::optional<ImageFormat> ImageFormatNamed(std::string_view name) {
+  if (name == "rootfs") return ImageFormat::kRootfs;
+  if (name == "oci") return ImageFormat::kOci;
+  if (name == "docker") return ImageFormat::kDocker;
+  return std::nullopt;
+}
+
 ObjectHasher::ObjectHasher(ObjectKind kind) {
   using namespace std::string_view_literals;
   if (kind == ObjectKind::kTree) sha_.Update("bailiff.tree.v1\0"sv);

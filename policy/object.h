@@ -4,6 +4,7 @@
 // must agree on.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,6 +20,17 @@ enum class ObjectKind : std::uint32_t { kBlob = 1, kTree = 2, kRevision = 3, kLa
 
 std::optional<ObjectKind> ParseObjectKind(std::uint32_t number);
 std::string_view ObjectKindName(ObjectKind kind);  // "blob", "tree", "revision", "layer"
+
+// What an image is imported from; the numbers of ImportImage.format. kFound: what its content says.
+enum class ImageFormat : std::uint32_t { kRootfs = 1, kOci = 2, kDocker = 3, kFound = 4 };
+
+std::optional<ImageFormat> ParseImageFormat(std::uint32_t number);
+// "rootfs", "oci", "docker"; nothing for another word.
+std::optional<ImageFormat> ImageFormatNamed(std::string_view name);
+
+// Most layers of one image, and most bytes of its configuration: what both ends hold each other to.
+inline constexpr std::size_t kMaxImageLayers = 128;  // docker stops at 127
+inline constexpr std::size_t kMaxImageConfig = 1 << 20;
 
 // Hashes the bytes of one object the way its kind demands: a blob plainly, tree and revision under
 // their domain.

@@ -25,6 +25,8 @@ Result<JobResult> Run(const Order& order, const Inputs& inputs, Reporter& report
     case Job::kImportImage:
     case Job::kImportGit:
     case Job::kExportGit:
+    case Job::kReadImageConfig:
+    case Job::kExportImage:
       break;
   }
   return Error{ErrorCode::kDecode, "Go", "a job of the importer", 0, {}};

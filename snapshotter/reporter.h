@@ -8,6 +8,7 @@
 
 #include "ipc/result.h"
 #include "policy/git_name.h"
+#include "policy/image_facts.h"
 #include "policy/object.h"
 #include "policy/snapshot_codes.h"
 #include "policy/tree_entry.h"
@@ -29,6 +30,8 @@ class Reporter {
   virtual Result<void> Observe(std::uint32_t index, policy::EntryKind kind, std::uint64_t size,
                                const policy::Digest& blob, std::string_view path) = 0;
   virtual Result<void> Warn(policy::SnapshotWarning code, std::string_view path) = 0;
+  // Of the job that reads a configuration; once.
+  virtual Result<void> Facts(const policy::ImageFacts& facts) = 0;
 };
 
 struct JobResult {

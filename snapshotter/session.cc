@@ -87,9 +87,17 @@ Result<Order> Session::Receive() {
       return Nonsense("unknown profile");
     case wire::SnapshotterGo::kImportDirectory:
       return Simple(Job::kImportDirectory);
-    case wire::SnapshotterGo::kImportImage:
-      if (go.import_image().format() == 1) return Simple(Job::kImportImage);
-      return Nonsense("unknown format");
+    case wire::SnapshotterGo::kImportImage: {
+      const auto format = policy::ParseImageFormat(go.import_image().format());
+      if (!format) return Nonsense("unknown format");
+      Order order = Simple(Job::kImportImage);
+      order.format = *format;
+      return order;
+    }
+    case wire::SnapshotterGo::kReadImageConfig:
+      return Simple(Job::kReadImageConfig);
+    case wire::SnapshotterGo::kExportImage:
+      return Simple(Job::kExportImage);
     case wire::SnapshotterGo::kImportGit: {
       Order order;
       order.job = Job::kImportGit;
@@ -163,6 +171,15 @@ Result<void> Session::Observe(std::uint32_t index, policy::EntryKind kind, std::
   entry->set_digest(Bytes(blob));
   entry->set_size(size);
   entry->set_path(std::string(path));
+  return ipc::SendMessage(channel_, message);
+}
+
+Result<void> Session::Facts(const policy::ImageFacts& facts) {
+  wire::FromSnapshotter message;
+  wire::ImageFacts* said = message.mutable_image_facts();
+  for (const std::string& entry : facts.environment) said->add_environment(entry);
+  said->set_volumes(facts.volumes);
+  said->set_health_command(facts.health_command);
   return ipc::SendMessage(channel_, message);
 }
 

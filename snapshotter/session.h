@@ -22,7 +22,9 @@ enum class Job {
   kImportGit,
   kExport,
   kExportGit,
-  kListTree
+  kListTree,
+  kReadImageConfig,
+  kExportImage
 };
 
 struct Order {
@@ -30,10 +32,11 @@ struct Order {
   policy::Digest tree;     // kMaterialize, kExport, kExportGit, kListTree
   std::uint32_t part = 0;  // kMaterialize
   std::uint32_t parts = 1;
-  std::string commit;            // kImportGit: policy::IsCommitName
-  bool skip_submodules = false;  // kImportGit
-  policy::Digest revision;       // kExportGit
-  bool as_commit = false;        // kExportGit
+  std::string commit;                                        // kImportGit: policy::IsCommitName
+  bool skip_submodules = false;                              // kImportGit
+  policy::Digest revision;                                   // kExportGit
+  bool as_commit = false;                                    // kExportGit
+  policy::ImageFormat format = policy::ImageFormat::kFound;  // kImportImage
 };
 
 class Session final : public Reporter {
@@ -50,6 +53,7 @@ class Session final : public Reporter {
   Result<void> Observe(std::uint32_t index, policy::EntryKind kind, std::uint64_t size,
                        const policy::Digest& blob, std::string_view path) override;
   Result<void> Warn(policy::SnapshotWarning code, std::string_view path) override;
+  Result<void> Facts(const policy::ImageFacts& facts) override;
 
   // The last frame: Done, or Failed with the fault, path and errno of the error.
   Result<void> End(const Result<JobResult>& result);

@@ -34,10 +34,16 @@ constexpr Argument kRecipe{"FILE", Opens::kDocument, "a recipe in JSON, or - for
 constexpr Option kBackend{"backend", "native", "what runs the command", "native"};
 constexpr Option kRaw{"raw", {}, "pass the command's bytes to a terminal as they are"};
 
-constexpr std::array kImageImportArguments = {
-    Argument{"FILE", Opens::kFile, "a tar of a root file system (plain, gzip, xz or zstd), or -"}};
-constexpr std::array kImageImportOptions = {Option{"name", "NAME", "a local name for it"},
-                                            Option{"format", "rootfs", "what FILE is", "rootfs"}};
+constexpr std::array kImageImportArguments = {Argument{
+    "FILE|DIR", Opens::kFileOrDirectory,
+    "an OCI layout (a directory or a tar), what docker save wrote, or a tar of a root file "
+    "system (plain, gzip, xz or zstd); - for standard input"}};
+constexpr std::array kImageImportOptions = {
+    Option{"name", "NAME", "a local name for it"},
+    Option{"format", "oci|docker|rootfs", "what it is", "what its content says"}};
+constexpr std::array kImageExportArguments = {
+    kImage,
+    Argument{"FILE", Opens::kNewFile, "a file that does not exist yet, or - for standard output"}};
 constexpr std::array kImageArguments = {kImage};
 constexpr std::array kSourceImportArguments = {Argument{
     "DIR|COMMIT", Opens::kDirectory,
@@ -123,13 +129,18 @@ constexpr std::array kVerbs = {
             {},
             {},
             Needs::kCreate},
-    VerbRow{Verb::kImageImport, "image", "import", "take a root file system in",
-            "Unpacks a tar of a root file system in a confined helper and names it by the digest "
-            "of its content. "
-            "Device files under dev/ are left out, set-id bits are taken off, owners are not kept; "
-            "the counts are "
-            "printed.",
-            kImageImportArguments, kImageImportOptions, Needs::kHelpers},
+    VerbRow{
+        Verb::kImageImport, "image", "import", "take an image in",
+        "Verifies every digest of an OCI layout or a docker save archive and unpacks its layers "
+        "in a confined helper; its id is the SHA-256 of its configuration, the same from both. "
+        "A tar of a root file system is named by the digest of its content. Of several "
+        "platforms linux/amd64 is taken. "
+        "Device files under dev/ are left out, set-id bits are taken off, owners are not kept; "
+        "the counts are printed.\n\n"
+        "Command, user and working directory of an image are not used. A run is rejected when "
+        "the image sets an environment the command does not get, declares volumes, or has a "
+        "health command.",
+        kImageImportArguments, kImageImportOptions, Needs::kHelpers},
     VerbRow{Verb::kImageList, "image", "list", "list images", "", {}, {}, Needs::kStore},
     VerbRow{Verb::kImageShow,
             "image",
@@ -147,6 +158,16 @@ constexpr std::array kVerbs = {
             kImageArguments,
             {},
             Needs::kStore},
+    VerbRow{
+        Verb::kImageExport,
+        "image",
+        "export",
+        "write an image out as an OCI layout",
+        "Writes one tar that holds an OCI layout with one layer and a configuration of its own, "
+        "and so an id of its own, which is printed. The same image gives the same bytes.",
+        kImageExportArguments,
+        {},
+        Needs::kHelpers},
     VerbRow{Verb::kSourceImport, "source", "import",
             "take a directory or a git commit in as a revision",
             "Copies a directory, in a confined helper, into content-addressed objects and prints "

@@ -16,6 +16,7 @@ enum class Verb : std::uint8_t {
   kImageList,
   kImageShow,
   kImageRemove,
+  kImageExport,
   kSourceImport,
   kSourceList,
   kSourceShow,
@@ -43,10 +44,11 @@ enum class Verb : std::uint8_t {
 // program gives up the operator's rights; no later code sees the path as anything but a name to
 // print.
 enum class Opens : std::uint8_t {
-  kText,          // not a file
-  kDocument,      // a regular file to read, or "-" for standard input
-  kFile,          // a regular file to read (large), or "-"
-  kDirectory,     // an existing directory
+  kText,             // not a file
+  kDocument,         // a regular file to read, or "-" for standard input
+  kFileOrDirectory,  // a regular file to read (large), "-", or an existing directory
+  kDirectory,        // an existing directory
+  kNewFile,       // a file that must not exist yet: its parent is opened; or "-", standard output
   kNewDirectory,  // a directory that must not exist yet: its parent is opened
 };
 

@@ -48,6 +48,24 @@ Result<ipc::Fd> MakeExportDirectory(const Opened& target, const HostIdPlan& plan
   return made;
 }
 
+// The file an export writes: the operator's, made by the operator.
+Result<ipc::Fd> MakeExportFile(const Opened& target) {
+  ipc::Fd made(openat(target.fd.get(), target.name.c_str(),
+                      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if (made.valid()) return made;
+  Error error = SystemError("openat", target.name);
+  if (error.system_error == EEXIST) error.code = ErrorCode::kFileExists;
+  if (error.system_error == EACCES || error.system_error == EPERM) {
+    error.code = ErrorCode::kFileDenied;
+  }
+  return error;
+}
+
+bool IsDirectory(const ipc::Fd& fd) {
+  struct stat status {};
+  return fstat(fd.get(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 }  // namespace
 
 Result<std::string> DataDirectoryOf(const Command& command) {
@@ -71,11 +89,16 @@ Result<HostModeRequest> MakeHostRequest(Command& command) {
   }
   for (std::size_t i = 0; i < command.opened.size(); ++i) {
     Opened& opened = command.opened[i];
+    const Opens opens = command.row->arguments[i].opens;
     // Not opened where the argument names a commit.
-    if (command.row->arguments[i].opens == Opens::kDirectory && opened.fd.valid()) {
+    if ((opens == Opens::kDirectory && opened.fd.valid()) ||
+        (opens == Opens::kFileOrDirectory && IsDirectory(opened.fd))) {
       request.operand_directories.push_back(std::move(opened.fd));
     }
-    if (command.row->arguments[i].opens == Opens::kNewDirectory) {
+    if (opens == Opens::kNewFile && !opened.made.valid()) {
+      BAILIFF_TRY_ASSIGN(opened.made, MakeExportFile(opened));
+    }
+    if (opens == Opens::kNewDirectory) {
       BAILIFF_TRY_ASSIGN(request.export_directory, MakeExportDirectory(opened, plan));
     }
   }

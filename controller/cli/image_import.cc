@@ -7,6 +7,8 @@
 #include "controller/cli/jobs.h"
 #include "controller/cli/session.h"
 #include "controller/cli/verbs.h"
+#include "policy/environment.h"
+#include "policy/image_facts.h"
 
 namespace bailiff::controller::cli {
 namespace {
@@ -40,6 +42,21 @@ bool IsRegular(const ipc::Fd& fd) {
   return fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
+// JCS: an array of texts without anything to escape.
+std::string DiffIds(const std::vector<policy::Digest>& diff_ids) {
+  std::string json = "[";
+  for (const policy::Digest& diff_id : diff_ids)
+    json.append(json.size() == 1 ? "" : ",").append("\"sha256:").append(diff_id.hex()).append("\"");
+  return json + "]";
+}
+
+// What a run with the recipe's defaults would be rejected for is said when the image comes in.
+void NoteFacts(Output& output, const policy::ImageFacts& facts) {
+  if (const auto why = policy::ImageRefusal(facts, policy::EffectiveEnvironment({}))) {
+    output.Note("bailiff: as it is, no check can run on it: " + EscapeName(*why));
+  }
+}
+
 }  // namespace
 
 Result<int> ImageImport(Context& context) {
@@ -47,36 +64,52 @@ Result<int> ImageImport(Context& context) {
   BAILIFF_TRY_ASSIGN(const Interrupts interrupts, Interrupts::Block());
   BAILIFF_TRY_ASSIGN(const JobSlot slot, JobSlot::Acquire(*context.host));
   ipc::Fd archive = std::move(context.command.opened[0].fd);
-  if (!IsRegular(archive)) {
+  ImageSource source;
+  if (const std::string* format = context.command.Get("format")) {
+    // The parser of the command line lets no other word through.
+    source.format = policy::ImageFormatNamed(*format).value_or(policy::ImageFormat::kFound);
+  }
+  if (!context.host->operands.empty()) {
+    source.directory = context.host->operands[0].get();
+  } else if (!IsRegular(archive)) {
     BAILIFF_TRY_ASSIGN(archive, Spool(*context.host, archive, interrupts));
   }
+  if (source.directory < 0) source.file = archive.get();
   ProgressLine line(context.output.shows_progress());
-  BAILIFF_TRY_ASSIGN(const ImageInfo info, ImportImage(slot.jobs(), archive.get(),
-                                                       HooksFor(line, interrupts, "importing")));
+  BAILIFF_TRY_ASSIGN(const ImageInfo info,
+                     ImportImage(slot.jobs(), source, HooksFor(line, interrupts, "importing")));
   line.Clear();
   NoteWarnings(context.output, info.warnings);
+  NoteFacts(context.output, info.record.facts);
   const std::string* given = context.command.Get("name");
   const std::string name = given == nullptr ? "" : *given;
   ImageRow row;
   row.image = "sha256:" + info.image.hex();
-  row.tree = info.tree.hex();
+  row.tree = info.record.tree.hex();
   row.config = info.config;
-  row.diff_ids = "[\"sha256:" + info.diff_id.hex() + "\"]";
-  row.entries = static_cast<std::int64_t>(info.entries);
-  row.bytes = static_cast<std::int64_t>(info.bytes);
+  row.diff_ids = DiffIds(info.diff_ids);
+  row.entries = static_cast<std::int64_t>(info.record.entries);
+  row.bytes = static_cast<std::int64_t>(info.record.bytes);
   row.source_sha256 = info.source.hex();
   BAILIFF_TRY(store.InsertImage(row, name));
   context.output.Line("image     " + row.image + (info.existed ? "  (was there already)" : ""));
   if (!name.empty()) context.output.Line("name      " + EscapeName(name));
-  context.output.Line("entries   " + ShowCount(info.entries) + ", " + ShowBytes(info.bytes));
+  context.output.Line("layers    " + ShowCount(info.diff_ids.size()));
+  context.output.Line("entries   " + ShowCount(info.record.entries) + ", " +
+                      ShowBytes(info.record.bytes));
   JsonWriter json("image.import");
   json.Member("image", row.image).Member("existed", info.existed);
   if (!name.empty()) json.Member("name", name);
   json.Member("tree", row.tree)
       .Raw("diff_ids", row.diff_ids)
-      .Member("entries", info.entries)
-      .Member("bytes", info.bytes)
+      .Member("entries", info.record.entries)
+      .Member("bytes", info.record.bytes)
       .Member("source_sha256", row.source_sha256);
+  json.BeginArray("environment");
+  for (const std::string& entry : info.record.facts.environment) json.Element(entry);
+  json.End()
+      .Member("volumes", info.record.facts.volumes)
+      .Member("health_command", info.record.facts.health_command);
   AddWarnings(json, info.warnings);
   context.output.Json(std::move(json));
   return 0;

@@ -93,8 +93,29 @@ Result<Opened> OpenParent(const std::string& name) {
   if (!opened.fd.valid()) return OpenError(parent, errno);
   struct stat status {};
   if (fstatat(opened.fd.get(), opened.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
-    return Error{ErrorCode::kFileExists, name, "it exists already", 0, {}};
+    return Error{ErrorCode::kFileExists, name, "it exists already", 0, "choose another name"};
   }
+  return opened;
+}
+
+bool NamesDirectory(const std::string& name) {
+  struct stat status {};
+  return name != "-" &&
+         fstatat(AT_FDCWD, WithoutTrailingSlash(name).c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISDIR(status.st_mode);
+}
+
+Result<Opened> OpenStandardOutput(const Command& command) {
+  const char* why = nullptr;
+  if (command.globals.json) why = "with --json the JSON value goes there";
+  if (isatty(STDOUT_FILENO) != 0) why = "it is a terminal";
+  if (why != nullptr) {
+    return Error{ErrorCode::kArgumentValue, "standard output", why, 0, "name a file"};
+  }
+  Opened opened;
+  opened.name = "-";
+  opened.made = ipc::Fd(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+  if (!opened.made.valid()) return OpenError("standard output", errno);
   return opened;
 }
 
@@ -131,12 +152,17 @@ Result<void> OpenNamed(Command& command) {
         BAILIFF_TRY_ASSIGN(opened.fd, OpenFile(name, true));
         break;
       }
-      case Opens::kFile: {
-        BAILIFF_TRY_ASSIGN(opened.fd, OpenFile(name, false));
+      case Opens::kFileOrDirectory: {
+        BAILIFF_TRY_ASSIGN(opened.fd,
+                           NamesDirectory(name) ? OpenDirectory(name) : OpenFile(name, false));
         break;
       }
       case Opens::kDirectory: {
         BAILIFF_TRY_ASSIGN(opened.fd, OpenDirectory(name));
+        break;
+      }
+      case Opens::kNewFile: {
+        BAILIFF_TRY_ASSIGN(opened, name == "-" ? OpenStandardOutput(command) : OpenParent(name));
         break;
       }
       case Opens::kNewDirectory: {

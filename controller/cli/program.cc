@@ -47,6 +47,8 @@ Result<int> Dispatch(Context& context) {
       return ImageShow(context);
     case Verb::kImageRemove:
       return ImageRemove(context);
+    case Verb::kImageExport:
+      return ImageExport(context);
     case Verb::kSourceImport:
       return SourceImport(context);
     case Verb::kSourceList:

@@ -32,8 +32,8 @@ Result<ImageRow> FindImage(Store& store, const std::string& text) {
     if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_') name += c;
   }
   error.subject = "\"" + text + "\"";
-  error.fix = "docker export \"$(docker create " + text + ")\" > " + name +
-              ".tar && bailiff image import " + name + ".tar --name " + name;
+  error.fix = "skopeo copy docker://" + text + " oci:" + name + " && bailiff image import " + name +
+              " --name " + name;
   return error;
 }
 

@@ -21,7 +21,7 @@ constexpr std::array kToWarden = {
 constexpr std::array kToSnapshotter = {
     SentRow{"SnapshotterGo", "start",
             "one of Materialize, VerifyTree, ImportDirectory, ImportImage, ImportGit, Export, "
-            "ExportGit, ListTree"},
+            "ExportGit, ListTree, ReadImageConfig, ExportImage"},
     SentRow{"Cancel", "any", ""},
 };
 constexpr std::array kCollectorDescriptors = {

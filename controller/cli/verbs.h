@@ -26,6 +26,7 @@ Result<int> ImageImport(Context& context);
 Result<int> ImageList(Context& context);
 Result<int> ImageShow(Context& context);
 Result<int> ImageRemove(Context& context);
+Result<int> ImageExport(Context& context);
 Result<int> SourceImport(Context& context);
 Result<int> SourceList(Context& context);
 Result<int> SourceShow(Context& context);

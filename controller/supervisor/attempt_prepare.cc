@@ -13,12 +13,14 @@
 
 #include "controller/store/layout.h"
 #include "controller/supervisor/attempt_state.h"
+#include "controller/supervisor/image_record.h"
 #include "controller/supervisor/objects.h"
 #include "controller/supervisor/spools.h"
 #include "controller/supervisor/witness.h"
 #include "ipc/fault.h"
 #include "policy/cell.h"
 #include "policy/environment.h"
+#include "policy/image_facts.h"
 #include "policy/lockdown.h"
 #include "policy/request.h"
 #include "policy/view.h"
@@ -90,6 +92,17 @@ Result<void> RunningAttempt::Start() {
   }
   image_tree_ = policy::ParseDigest(image->tree);
   image_directory_ = std::move(*root);
+  const auto record = ReadImageRecord(owner_.mode->data.get(), recipe_.image.substr(7));
+  if (!record.ok()) {
+    Refuse(policy::Reason::kImageUnavailable, record.error());
+    return {};
+  }
+  if (const auto why =
+          policy::ImageRefusal(record->facts, policy::EffectiveEnvironment(recipe_.environment))) {
+    Refuse(policy::Reason::kConfigurationRejected,
+           Error{ErrorCode::kImageRejected, "configuration", *why, 0, {}});
+    return {};
+  }
 
   if (auto source = PrepareSource(); !source.ok()) {
     facts_.snapshot_failed = true;

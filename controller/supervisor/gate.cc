@@ -50,6 +50,8 @@ std::size_t SnapshotterPeer::RouteIndex(const Message& message) {
       return 5;
     case Message::kDone:
       return 6;
+    case Message::kImageFacts:
+      return 7;
     case Message::BODY_NOT_SET:
       break;
   }

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdio>
 #include <set>
 
 #include "controller/supervisor/chown_tree.h"
@@ -13,6 +12,7 @@
 #include "controller/supervisor/objects.h"
 #include "controller/supervisor/staging_directory.h"
 #include "ipc/fault.h"
+#include "policy/json.h"
 #include "policy/tree_path.h"
 
 namespace bailiff::controller {
@@ -21,7 +21,6 @@ namespace {
 using policy::Digest;
 
 constexpr std::size_t kBuffer = 256 * 1024;
-constexpr std::size_t kMaxConfig = 4096;
 constexpr std::uint64_t kMaxArchive = policy::kImageBounds.bytes + (512ULL << 20);
 constexpr std::uint64_t kMostNodes =
     policy::kImageBounds.entries * (1 + policy::kDirectoriesPerEntry);
@@ -54,17 +53,32 @@ Result<Digest> HashArchive(int archive, const JobHooks& hooks) {
   return sha.Finish();
 }
 
-// What the importer left is exactly root/ and config.json, and the latter holds the bytes that
-// follow from the layer's digest.
-Result<void> CheckStaged(int out, const std::string& config) {
+// index.json names all there is of a layout by digest: its own digest is the directory's.
+Result<Digest> HashLayout(int directory) {
+  auto index = ipc::OpenBeneath(directory, "index.json", O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (!index.ok() && index.error().system_error == EACCES)
+    return Error{ErrorCode::kSnapshotUnreadable, "index.json", index.error().why, EACCES, {}};
+  struct stat status;
+  if (!index.ok() || fstat(index->get(), &status) != 0 || !S_ISREG(status.st_mode))
+    return Error{ErrorCode::kImageFormat, "directory", "it has no index.json", 0, {}};
+  BAILIFF_TRY_ASSIGN(const std::string bytes,
+                     ipc::ReadToEnd(index->get(), policy::kMaxDocument, "index.json"));
+  return policy::Hash(bytes);
+}
+
+Result<Digest> HashSource(const ImageSource& source, const JobHooks& hooks) {
+  return source.file >= 0 ? HashArchive(source.file, hooks) : HashLayout(source.directory);
+}
+
+// What the importer left is exactly root/ and config.json; gives the bytes of the latter.
+Result<std::string> ReadStaged(int out) {
   const ipc::Fd file(openat(out, "config.json", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status;
   if (!file.valid() || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
       status.st_nlink != 1)
     return Mismatch("config.json", "is no file of its own");
-  BAILIFF_TRY_ASSIGN(const std::string written,
-                     ipc::ReadToEnd(file.get(), kMaxConfig, "config.json"));
-  if (written != config) return Mismatch("config.json", "is not the configuration of its layer");
+  BAILIFF_TRY_ASSIGN(std::string config,
+                     ipc::ReadToEnd(file.get(), policy::kMaxImageConfig, "config.json"));
   BAILIFF_TRY_ASSIGN(ipc::Fd listing, ipc::OpenAt(out, ".", O_RDONLY | O_DIRECTORY));
   alignas(dirent64) char buffer[4096];
   std::set<std::string> names;
@@ -80,68 +94,85 @@ Result<void> CheckStaged(int out, const std::string& config) {
   }
   if (names != std::set<std::string>{".", "..", "config.json", "root"})
     return Mismatch("image", "holds more than root and config.json");
-  return {};
+  return config;
 }
 
-// `complete` is written last, by the controller: what the verifying job found.
-std::string CompleteText(const ImageInfo& info) {
-  return "bailiff-image 1\ntree " + info.tree.hex() + "\nentries " + std::to_string(info.entries) +
-         "\nbytes " + std::to_string(info.bytes) + "\n";
-}
-
-Result<ImageInfo> ReadExisting(int images, const std::string& name, ImageInfo info) {
-  BAILIFF_TRY_ASSIGN(const ipc::Fd image,
-                     ipc::OpenAt(images, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-  BAILIFF_TRY_ASSIGN(const std::string text, ipc::ReadFileAt(image.get(), "complete", 512));
-  std::array<char, 65> tree;
-  unsigned long long entries = 0;
-  unsigned long long bytes = 0;
-  if (std::sscanf(text.c_str(), "bailiff-image 1\ntree %64[0-9a-f]\nentries %llu\nbytes %llu\n",
-                  tree.data(), &entries, &bytes) != 3 ||
-      !policy::ParseDigest(tree.data()))
-    return Error{
-        ErrorCode::kTreeMismatch, "image " + name, "its file \"complete\" is damaged", 0, {}};
-  info.tree = *policy::ParseDigest(tree.data());
-  info.entries = entries;
-  info.bytes = bytes;
+Result<ImageInfo> ReadExisting(int data, ImageInfo info) {
+  BAILIFF_TRY_ASSIGN(info.record, ReadImageRecord(data, info.image.hex()));
   info.existed = true;
   return info;
 }
 
 Result<void> WriteComplete(int out, const ImageInfo& info) {
+  BAILIFF_TRY_ASSIGN(const std::string text, EncodeImageRecord(info.record));
   BAILIFF_TRY_ASSIGN(const ipc::Fd file,
                      ipc::OpenAt(out, "complete", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0444));
-  return ipc::WriteAll(file.get(), CompleteText(info), "complete");
+  return ipc::WriteAll(file.get(), text, "complete");
 }
 
-Result<Digest> LayerOf(const JobClaims& claims) {
-  if (claims.objects.size() != 1 || claims.objects.front().kind != policy::ObjectKind::kLayer)
-    return Mismatch("image", "not one layer");
-  return claims.objects.front().digest;
+Result<std::vector<Digest>> LayersOf(const JobClaims& claims) {
+  std::vector<Digest> layers;
+  for (const StagedObject& object : claims.objects) {
+    if (object.kind != policy::ObjectKind::kLayer) return Mismatch("image", "not a layer");
+    layers.push_back(object.digest);
+  }
+  if (layers.empty()) return Mismatch("image", "no layer");
+  return layers;
+}
+
+// What the configuration says, from a process that reads it and nothing else. The bytes we make
+// ourselves say nothing.
+Result<policy::ImageFacts> ReadFacts(const JobHost& host, int out, const ImageInfo& info,
+                                     const JobHooks& hooks) {
+  if (info.diff_ids.size() == 1 && info.config == policy::RootfsConfig(info.diff_ids.front()))
+    return policy::ImageFacts();
+  BAILIFF_TRY_ASSIGN(const ipc::Fd config, ipc::OpenAt(out, "config.json", O_RDONLY | O_NOFOLLOW));
+  JobRequest request{JobKind::kReadImageConfig};
+  request.file = config.get();
+  BAILIFF_TRY_ASSIGN(JobClaims claims, RunJob(host, request, hooks));
+  BAILIFF_TRY_ASSIGN(const std::vector<Digest> named, LayersOf(claims));
+  if (claims.digest != info.image || named != info.diff_ids)
+    return Mismatch("config.json", "does not name the layers that were unpacked");
+  if (!claims.facts) return Mismatch("config.json", "its reader gave no facts");
+  return std::move(*claims.facts);
+}
+
+// The importer's claims against what it left.
+Result<void> CheckImage(const JobClaims& claims, const ImageSource& source, int out,
+                        ImageInfo& info) {
+  BAILIFF_TRY_ASSIGN(info.diff_ids, LayersOf(claims));
+  BAILIFF_TRY_ASSIGN(info.config, ReadStaged(out));
+  info.image = policy::Hash(info.config);
+  if (info.image != claims.digest)
+    return Mismatch("image", "its id is not that of its configuration");
+  if (source.format == policy::ImageFormat::kRootfs &&
+      (info.diff_ids.size() != 1 || info.config != policy::RootfsConfig(info.diff_ids.front())))
+    return Mismatch("config.json", "is not the configuration of its layer");
+  return {};
 }
 
 }  // namespace
 
-Result<ImageInfo> ImportImage(const JobHost& host, int archive, const JobHooks& hooks) {
+Result<ImageInfo> ImportImage(const JobHost& host, const ImageSource& source,
+                              const JobHooks& hooks) {
   ImageInfo info;
-  BAILIFF_TRY_ASSIGN(info.source, HashArchive(archive, hooks));
+  BAILIFF_TRY_ASSIGN(info.source, HashSource(source, hooks));
   BAILIFF_TRY_ASSIGN(const ipc::Fd images, OpenData(host.data, "images"));
   BAILIFF_TRY(SweepStaging(host.data));
   BAILIFF_TRY_ASSIGN(const StagingDirectory staging, StagingDirectory::Make(host));
-  BAILIFF_TRY_ASSIGN(
-      JobClaims claims,
-      RunJob(host, {JobKind::kImportImage, {}, archive, staging.out(), 0, 1}, hooks));
+  JobRequest request{JobKind::kImportImage};
+  request.in = source.directory;
+  request.file = source.file;
+  request.out = staging.out();
+  request.format = source.format;
+  BAILIFF_TRY_ASSIGN(JobClaims claims, RunJob(host, request, hooks));
   if (const int error = BAILIFF_FAULT(JobReaped)) return SystemError("waitid", "importer", error);
-  BAILIFF_TRY_ASSIGN(info.diff_id, LayerOf(claims));
-  info.config = policy::RootfsConfig(info.diff_id);
-  info.image = policy::Hash(info.config);
+  BAILIFF_TRY(CheckImage(claims, source, staging.out(), info));
   info.warnings = std::move(claims.warnings);
-  if (info.image != claims.digest)
-    return Mismatch("image", "its id is not that of its configuration");
-  BAILIFF_TRY(CheckStaged(staging.out(), info.config));
   const std::string name = info.image.hex();
   if (faccessat(images.get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-    return ReadExisting(images.get(), name, std::move(info));
+    return ReadExisting(host.data, std::move(info));
+  BAILIFF_TRY_ASSIGN(info.record.facts, ReadFacts(host, staging.out(), info, hooks));
 
   // Verified while its files are still the helpers': a file that only its owner may read is the
   // controller's alone afterwards. The importer is reaped, so nothing but the controller can change
@@ -150,16 +181,16 @@ Result<ImageInfo> ImportImage(const JobHost& host, int archive, const JobHooks& 
                      ipc::OpenAt(staging.out(), "root", O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   BAILIFF_TRY_ASSIGN(const JobClaims found,
                      RunJob(host, {JobKind::kVerifyImage, {}, root.get(), -1, 0, 1}, hooks));
-  info.tree = found.digest;
-  info.entries = found.entries;
-  info.bytes = found.bytes;
+  info.record.tree = found.digest;
+  info.record.entries = found.entries;
+  info.record.bytes = found.bytes;
   BAILIFF_TRY(ChownTree(staging.job(), "out", 0, 0, kMostNodes));
   BAILIFF_TRY(WriteComplete(staging.out(), info));
   if (const int error = BAILIFF_FAULT(ImageSync)) return SystemError("syncfs", "image", error);
   if (syncfs(staging.out()) != 0) return SystemError("syncfs", "image");
   if (const int error = BAILIFF_FAULT(ImageRename)) return SystemError("renameat2", name, error);
   if (renameat2(staging.job(), "out", images.get(), name.c_str(), RENAME_NOREPLACE) != 0) {
-    if (errno == EEXIST) return ReadExisting(images.get(), name, std::move(info));
+    if (errno == EEXIST) return ReadExisting(host.data, std::move(info));
     return SystemError("renameat2", name);
   }
   BAILIFF_TRY(SyncDirectoryFd(images.get(), "images"));

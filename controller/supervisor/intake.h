@@ -14,6 +14,7 @@
 #include "policy/cell.h"
 #include "policy/digest.h"
 #include "policy/git_name.h"
+#include "policy/image_facts.h"
 #include "policy/object.h"
 #include "policy/role.h"
 #include "policy/snapshot_codes.h"
@@ -94,5 +95,6 @@ Result<ObservationValue> Accept(wire::Observation& message);
 Result<WarningValue> Accept(wire::Warning& message);
 Result<FailedValue> Accept(wire::Failed& message);
 Result<DoneValue> Accept(const wire::Done& message);
+Result<policy::ImageFacts> Accept(wire::ImageFacts& message);
 
 }  // namespace bailiff::controller

@@ -2,6 +2,7 @@
 #include "controller/supervisor/intake.h"
 #include "ipc/bounds.h"
 #include "policy/tree_path.h"
+#include "policy/utf8.h"
 
 namespace bailiff::controller {
 namespace {
@@ -80,6 +81,23 @@ Result<DoneValue> Accept(const wire::Done& message) {
   if ((message.has_git_commit() && !git_commit) || (message.has_git_tree() && !git_tree))
     return Refuse("Done", "no git id");
   return DoneValue{*digest, tree, message.entries(), message.bytes(), git_commit, git_tree};
+}
+
+Result<policy::ImageFacts> Accept(wire::ImageFacts& message) {
+  if (!message.has_volumes() || !message.has_health_command())
+    return Refuse("ImageFacts", "a fact is missing");
+  if (static_cast<std::size_t>(message.environment_size()) > policy::kMaxImageEnvironment)
+    return Refuse("ImageFacts", "more entries than an image may have");
+  policy::ImageFacts facts{{}, message.volumes(), message.health_command()};
+  std::size_t bytes = 0;
+  for (std::string& entry : *message.mutable_environment()) {
+    bytes += entry.size();
+    if (bytes > policy::kMaxImageEnvironmentBytes || entry.find('\0') != std::string::npos ||
+        !policy::IsUtf8(entry))
+      return Refuse("ImageFacts", "an entry outside its bound");
+    facts.environment.push_back(std::move(entry));
+  }
+  return facts;
 }
 
 }  // namespace bailiff::controller

@@ -137,6 +137,12 @@ class RunningJob {
         phase_ = Phase::kDone;
         return {};
       }
+      case wire::FromSnapshotter::kImageFacts: {
+        if (request_.kind != JobKind::kReadImageConfig)
+          return Refuse("ImageFacts", "of another job");
+        BAILIFF_TRY_ASSIGN(claims_.facts, Accept(*message.mutable_image_facts()));
+        return {};
+      }
       case wire::FromSnapshotter::kObservation:
         return TakeObservation(*message.mutable_observation());
       case wire::FromSnapshotter::BODY_NOT_SET:
@@ -156,13 +162,7 @@ class RunningJob {
 
   Result<void> TakeObjects(const wire::Objects& message) {
     BAILIFF_TRY_ASSIGN(const std::vector<ObjectValue> objects, Accept(message));
-    // Every entry brings at most one blob; then a tree and a revision, or a layer.
-    const bool import = request_.kind == JobKind::kImportDirectory ||
-                        request_.kind == JobKind::kImportImage ||
-                        request_.kind == JobKind::kImportGit;
-    const std::uint64_t most =
-        request_.kind == JobKind::kImportImage ? 1 : policy::kSourceBounds.entries + 2;
-    if (!import || claims_.objects.size() + objects.size() > most)
+    if (claims_.objects.size() + objects.size() > MostObjects(request_.kind))
       return Refuse("Objects", "more than the job may make");
     for (const ObjectValue& object : objects)
       claims_.objects.push_back({object.kind, object.digest, object.size});
@@ -236,8 +236,8 @@ Result<std::unique_ptr<RunningJob>> Start(const JobHost& host, const JobRequest&
 
   ipc::Fd in;
   ipc::Fd out;
-  if (request.kind == JobKind::kImportImage) {
-    spawn.descriptors.push_back(request.in);
+  if (request.file >= 0) {
+    spawn.descriptors.push_back(request.file);
     expectation.descriptors.push_back({ipc::kFirstJobFd, "/"});
   } else {
     BAILIFF_TRY_ASSIGN(in, policy::CloneTree(request.in, policy::MountUse::kViewInput));

@@ -15,6 +15,7 @@
 #include "ipc/fd.h"
 #include "ipc/spawn.h"
 #include "policy/git_name.h"
+#include "policy/image_facts.h"
 #include "policy/object.h"
 #include "policy/role.h"
 #include "policy/snapshot_codes.h"
@@ -82,6 +83,7 @@ struct JobClaims {
   std::vector<StagedObject> objects;
   std::vector<JobWarning> warnings;
   std::vector<ListedEntry> listed;
+  std::optional<policy::ImageFacts> facts;  // kReadImageConfig
   std::uint32_t landlock_abi = 0;
 };
 
@@ -94,21 +96,24 @@ enum class JobKind {
   kImportGit,
   kExport,
   kExportGit,
-  kListTree
+  kListTree,
+  kReadImageConfig,
+  kExportImage
 };
 
 struct JobRequest {
   JobKind kind;
-  policy::Digest tree;  // kMaterialize, kExport, kExportGit, kListTree
-  int in = -1;   // directory that becomes /in read-only; kImportImage: the archive, a regular
-                 // file that is passed as it is
-  int out = -1;  // directory that becomes /out, or -1
-  std::uint32_t part = 0;  // kMaterialize: which share of the entries
+  policy::Digest tree = {};  // kMaterialize, kExport, kExportGit, kListTree
+  int in = -1;               // directory that becomes /in read-only
+  int out = -1;              // directory that becomes /out, or -1
+  std::uint32_t part = 0;    // kMaterialize: which share of the entries
   std::uint32_t parts = 1;
   std::string commit = {};       // kImportGit: policy::IsCommitName
   bool skip_submodules = false;  // kImportGit
   policy::Digest revision = {};  // kExportGit
   bool as_commit = false;        // kExportGit: a commit, else a tree alone
+  int file = -1;                 // instead of `in`: a regular file that is passed as it is
+  policy::ImageFormat format = policy::ImageFormat::kFound;  // kImportImage
 };
 
 // Starts the helper, verifies its confinement in /proc, sends the job, takes in its answer, and

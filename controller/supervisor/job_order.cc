@@ -8,7 +8,8 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr std::uint64_t kSlackBytes = 64ULL << 20;  // of a manifest beside the largest file
+constexpr std::uint64_t kSlackBytes = 64ULL << 20;        // of a manifest beside the largest file
+constexpr std::uint64_t kArchiveSlackBytes = 1ULL << 30;  // headers and names of 200,000 entries
 
 }  // namespace
 
@@ -27,9 +28,35 @@ JobRow RowOf(JobKind kind) {
     case JobKind::kImportGit:
       return {true, seconds{600}, policy::kSourceBounds.file_bytes + kSlackBytes};
     case JobKind::kImportImage:
-      return {true, seconds{1800}, policy::kImageBounds.file_bytes};
+      return {true, seconds{1800}, policy::kImageBounds.bytes + kArchiveSlackBytes};
+    case JobKind::kReadImageConfig:
+      return {true, seconds{30}, 0};
+    case JobKind::kExportImage:
+      return {true, seconds{900}, policy::kImageBounds.bytes + kArchiveSlackBytes};
   }
   return {false, seconds{0}, 0};
+}
+
+std::uint64_t MostObjects(JobKind kind) {
+  switch (kind) {
+    case JobKind::kImportDirectory:
+    case JobKind::kImportGit:
+      // Every entry brings at most one blob; then a tree and a revision.
+      return policy::kSourceBounds.entries + 2;
+    case JobKind::kImportImage:
+    case JobKind::kReadImageConfig:
+      return policy::kMaxImageLayers;
+    case JobKind::kExportImage:
+      return 1;
+    case JobKind::kMaterialize:
+    case JobKind::kVerifySource:
+    case JobKind::kVerifyImage:
+    case JobKind::kExport:
+    case JobKind::kExportGit:
+    case JobKind::kListTree:
+      break;
+  }
+  return 0;
 }
 
 wire::ToSnapshotter GoFor(const JobRequest& request) {
@@ -57,7 +84,13 @@ wire::ToSnapshotter GoFor(const JobRequest& request) {
       go->mutable_import_directory();
       break;
     case JobKind::kImportImage:
-      go->mutable_import_image()->set_format(1);
+      go->mutable_import_image()->set_format(static_cast<std::uint32_t>(request.format));
+      break;
+    case JobKind::kReadImageConfig:
+      go->mutable_read_image_config();
+      break;
+    case JobKind::kExportImage:
+      go->mutable_export_image();
       break;
     case JobKind::kImportGit:
       go->mutable_import_git()->set_commit(request.commit);

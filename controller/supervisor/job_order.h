@@ -19,6 +19,9 @@ struct JobRow {
 
 JobRow RowOf(JobKind kind);
 
+// Objects it may claim.
+std::uint64_t MostObjects(JobKind kind);
+
 // The frame that tells a helper its job.
 wire::ToSnapshotter GoFor(const JobRequest& request);
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/supervisor/image_record.h"
 #include "controller/supervisor/job.h"
 
 namespace bailiff::controller {
@@ -23,16 +24,29 @@ struct RevisionInfo {
   std::optional<policy::GitCommit> git = {};  // of an import from git
 };
 
+struct ImageSource {
+  int file = -1;       // a regular file opened for reading
+  int directory = -1;  // or a directory of a mount in the controller's own mount namespace
+  policy::ImageFormat format = policy::ImageFormat::kFound;
+};
+
 struct ImageInfo {
-  policy::Digest image;    // SHA-256 of `config`
-  policy::Digest tree;     // recomputed by a second job from the unpacked root
-  std::string config;      // the bytes of config.json
-  policy::Digest diff_id;  // of the uncompressed archive
-  policy::Digest source;   // SHA-256 of the archive as given
-  std::uint64_t entries = 0;
-  std::uint64_t bytes = 0;
+  policy::Digest image;                  // SHA-256 of `config`
+  std::string config;                    // the bytes of config.json
+  std::vector<policy::Digest> diff_ids;  // of its layers uncompressed, lowest first
+  policy::Digest source;  // SHA-256 of the archive as given; of a directory's index.json
+  ImageRecord record;
   bool existed = false;  // the same id was there already and was kept
   std::vector<JobWarning> warnings;
+};
+
+// A layer that holds all of an image's root, and the image that it and a configuration of ours are.
+struct ExportedImage {
+  policy::Digest image;  // SHA-256 of RootfsConfig(layer)
+  policy::Digest layer;
+  policy::Digest file;      // SHA-256 of what was written
+  std::uint64_t bytes = 0;  // of it
+  std::uint64_t entries = 0;
 };
 
 // Imports a directory. `directory`: of a mount in the controller's own mount namespace, opened
@@ -51,10 +65,18 @@ struct GitSource {
 Result<RevisionInfo> ImportGit(const JobHost& host, int directory, const GitSource& source,
                                const JobHooks& hooks);
 
-// Imports the archive of a root file system (tar, or tar under gzip, zstd or xz). `archive`: a
-// regular file opened for reading. images/<id>/{config.json,root/,complete} is durable when this
-// returns; an image id that is there already is never replaced.
-Result<ImageInfo> ImportImage(const JobHost& host, int archive, const JobHooks& hooks);
+// Imports an OCI layout, a docker save archive, or the tar of a root file system.
+// images/<id>/{config.json,root/,complete} is durable when this returns; an image id that is there
+// already is never replaced. What a configuration says of itself is asked of a second process that
+// reads nothing else, and must name the layers that the first one unpacked.
+Result<ImageInfo> ImportImage(const JobHost& host, const ImageSource& source,
+                              const JobHooks& hooks);
+
+// Writes an image as an OCI layout in a tar to `file`, which is open for writing and empty, or a
+// pipe. The bytes are a function of what images/<name>/root holds. `host` must run helpers under
+// the controller's own id: files of an image that only their owner may read are the controller's.
+Result<ExportedImage> ExportImage(const JobHost& host, const std::string& name, int file,
+                                  const JobHooks& hooks);
 
 // Makes trees/<digest> unless it is there: materialized by one process, owned by the controller,
 // verified by a second fresh one, and renamed into place only when that one's digest is the wanted

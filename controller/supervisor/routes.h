@@ -87,6 +87,10 @@ inline constexpr std::array kFromSnapshotter = {
     Route{"Done", Only(Phase::kWorking), Times::kOnce, ipc::kMaxSmall + 128,
           "digest, tree, entries, bytes, git_commit, git_tree",
           "a hijacked helper; checked by a second job in a fresh process"},
+    Route{"ImageFacts", Only(Phase::kWorking), Times::kOnce, ipc::kMaxImageFacts,
+          "environment, volumes, health_command",
+          "a helper hijacked by the configuration alone: the process that says it has read nothing "
+          "else"},
 };
 
 }  // namespace bailiff::controller

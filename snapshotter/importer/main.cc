@@ -7,6 +7,7 @@
 #include "ipc/bounds.h"
 #include "snapshotter/helper_main.h"
 #include "snapshotter/importer/directory.h"
+#include "snapshotter/importer/export.h"
 #include "snapshotter/importer/git_export.h"
 #include "snapshotter/importer/git_import.h"
 #include "snapshotter/importer/git_store.h"
@@ -20,7 +21,7 @@ Result<JobResult> Run(const Order& order, const Inputs& inputs, Reporter& report
     case Job::kImportDirectory:
       return ImportDirectory(inputs.in, inputs.out, reporter);
     case Job::kImportImage:
-      return ImportImage(inputs.archive, inputs.out, reporter);
+      return ImportImage({inputs.in, inputs.archive}, inputs.out, order.format, reporter);
     case Job::kImportGit:
       return ImportGit(inputs.in, "/in", inputs.out, {order.commit, order.skip_submodules},
                        reporter);
@@ -29,6 +30,10 @@ Result<JobResult> Run(const Order& order, const Inputs& inputs, Reporter& report
           inputs.in, inputs.out,
           {order.tree, order.revision, order.as_commit ? GitForm::kCommit : GitForm::kTree},
           reporter);
+    case Job::kReadImageConfig:
+      return ReadImageConfig(inputs.archive, reporter);
+    case Job::kExportImage:
+      return ExportImage(inputs.in, inputs.out, reporter);
     case Job::kMaterialize:
     case Job::kExport:
     case Job::kListTree:

@@ -91,6 +91,18 @@ bool AllZero(const char* bytes, std::size_t size) {
 
 }  // namespace
 
+Result<std::uint64_t> ByteSource::Skip(std::uint64_t size) {
+  std::array<char, 16384> scrap;
+  std::uint64_t passed = 0;
+  while (passed != size) {
+    const auto most = std::min<std::uint64_t>(scrap.size(), size - passed);
+    BAILIFF_TRY_ASSIGN(const std::size_t got, Read(scrap.data(), static_cast<std::size_t>(most)));
+    passed += got;
+    if (got != most) break;
+  }
+  return passed;
+}
+
 Error TarReader::Fault(const char* why) const {
   return MakeFault(SnapshotFault::kArchiveDamaged, "archive",
                    std::string(why) + " before byte " + std::to_string(offset_));
@@ -113,12 +125,16 @@ Result<std::size_t> TarReader::Data(char* buffer, std::size_t size) {
   return got;
 }
 
-Result<void> TarReader::PassOver() {
-  std::array<char, 16384> scrap;
-  left_ += padding_;
+Result<bool> TarReader::PassOver() {
+  const std::uint64_t data = left_;
+  const std::uint64_t rest = left_ + padding_;
+  left_ = 0;
   padding_ = 0;
-  while (left_ != 0) BAILIFF_TRY(Data(scrap.data(), scrap.size()));
-  return {};
+  if (rest == 0) return true;
+  BAILIFF_TRY_ASSIGN(const std::uint64_t passed, source_.Skip(rest));
+  offset_ += passed;
+  if (passed < data) return Fault("cut short");
+  return passed == rest;
 }
 
 // Two zero blocks end an archive; writers pad to a record. Something else behind it would be hashed
@@ -141,7 +157,8 @@ Result<std::string> TarReader::Payload(std::uint64_t size, std::size_t most, con
   left_ = size;
   padding_ = (512 - size % 512) % 512;
   BAILIFF_TRY(Data(bytes.data(), bytes.size()));
-  BAILIFF_TRY(PassOver());
+  BAILIFF_TRY_ASSIGN(const bool whole, PassOver());
+  if (!whole) return Fault("cut short");
   return bytes;
 }
 
@@ -184,11 +201,16 @@ Result<void> TarReader::ApplyRecord(std::string_view key, std::string_view value
 
 Result<std::optional<TarEntry>> TarReader::Next() {
   if (ended_) return std::optional<TarEntry>();
-  BAILIFF_TRY(PassOver());
+  BAILIFF_TRY_ASSIGN(const bool whole, PassOver());
+  if (!whole && end_ == TarEnd::kRequired) return Fault("cut short");
   extended_ = {};
-  for (;;) {
+  for (bool first = true;; first = false) {
     Block block;
     BAILIFF_TRY_ASSIGN(const bool there, ReadBlock(block));
+    if (!there && end_ == TarEnd::kMayBeAbsent && first) {
+      ended_ = true;
+      return std::optional<TarEntry>();
+    }
     if (!there) return Fault("no end of archive: cut short");
     if (AllZero(block.data(), block.size())) {
       BAILIFF_TRY(ReadToEnd());

@@ -25,6 +25,9 @@ class ByteSource {
   virtual ~ByteSource() = default;
   // Fills `buffer` unless the bytes end first; 0 only at the end.
   virtual Result<std::size_t> Read(char* buffer, std::size_t size) = 0;
+  // Passes over as many bytes and says how many there were: fewer only at the end. Reads them
+  // unless the source knows a shorter way.
+  virtual Result<std::uint64_t> Skip(std::uint64_t size);
 };
 
 enum class TarType { kFile, kHardLink, kSymbolicLink, kDirectory, kDevice, kFifo };
@@ -38,13 +41,21 @@ struct TarEntry {
   bool attributes = false;  // it carries extended attributes or access control lists
 };
 
+// Whether the last entry's padding and the two zero blocks behind it must be there. Without them
+// bytes that were cut off at an entry's end are not missed: only where a digest says that all are
+// there they may be absent, as some writers of layers leave them out.
+enum class TarEnd { kRequired, kMayBeAbsent };
+
 class TarReader {
  public:
-  explicit TarReader(ByteSource& source) : source_(source) {}
+  explicit TarReader(ByteSource& source, TarEnd end = TarEnd::kRequired)
+      : source_(source), end_(end) {}
 
   // The next entry; what is left of the last one's data is passed over. Nothing at the end, after
   // everything behind it was read and found to be zero.
   Result<std::optional<TarEntry>> Next();
+  // Where the data of the present entry begins; only before any of it was read.
+  std::uint64_t offset() const { return offset_; }
   // Data of the present entry; 0 when all of it was read.
   Result<std::size_t> Data(char* buffer, std::size_t size);
 
@@ -58,7 +69,8 @@ class TarReader {
   };
 
   Result<bool> ReadBlock(Block& block);
-  Result<void> PassOver();
+  // What is left of the present entry; false when its padding was not all there.
+  Result<bool> PassOver();
   Result<void> ReadToEnd();
   Result<std::string> Payload(std::uint64_t size, std::size_t most, const char* what);
   Result<void> ApplyPax(std::string_view records, bool global);
@@ -67,6 +79,7 @@ class TarReader {
   Error Fault(const char* why) const;
 
   ByteSource& source_;
+  const TarEnd end_;
   std::uint64_t offset_ = 0;   // of the next byte, for messages
   std::uint64_t left_ = 0;     // data of the present entry
   std::uint64_t padding_ = 0;  // after it

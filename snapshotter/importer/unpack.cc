@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -30,11 +31,11 @@ Error CreateFault(const char* call, std::string_view path, int error = errno) {
   return MakeFault(SnapshotFault::kIo, path, call, error);
 }
 
-// "./usr/bin/" → "usr/bin"; "" for the root itself. Everything else stays as it is, for
-// CheckTreePath to judge.
+// "./usr/bin/" → "usr/bin"; "" for the root itself, which some writers call "/". Everything else
+// stays as it is, for CheckTreePath to judge.
 std::string_view Trim(std::string_view path) {
   while (path.starts_with("./")) path.remove_prefix(2);
-  if (path.ends_with('/') && path != "/") path.remove_suffix(1);
+  if (path.ends_with('/')) path.remove_suffix(1);
   return path == "." ? "" : path;
 }
 
@@ -50,10 +51,27 @@ Result<std::string> Normal(std::string_view raw) {
 
 bool BelowDev(std::string_view path) { return path.starts_with("dev/"); }
 
+constexpr std::string_view kWhiteout = ".wh.";
+constexpr std::string_view kOpaque = ".wh..wh..opq";
+
+std::string_view LastOf(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 == 0: the whole path
+}
+
+bool HoldsWhiteout(std::string_view path) {
+  return path.starts_with(kWhiteout) || path.find("/.wh.") != std::string_view::npos;
+}
+
 }  // namespace
 
 Unpacker::Unpacker(int root, Reporter& reporter)
     : root_(root), reporter_(reporter), buffer_(new char[kBuffer]) {}
+
+void Unpacker::BeginLayer() {
+  ++layer_;
+  seen_.Clear();
+  parent_.reset();
+}
 
 Result<void> Unpacker::Write(const TarEntry& entry, TarReader& tar) {
   const Result<std::string> normal = Normal(entry.path);
@@ -64,6 +82,7 @@ Result<void> Unpacker::Write(const TarEntry& entry, TarReader& tar) {
     if (entry.type == TarType::kDirectory) return {};
     return MakeFault(SnapshotFault::kEntryPath, entry.path, "the root is a directory");
   }
+  if (layer_ != 0 && HoldsWhiteout(path)) return Whiteout(path, entry);
   if ((entry.mode & 07000) != 0 && entry.type != TarType::kSymbolicLink)
     BAILIFF_TRY(reporter_.Warn(SnapshotWarning::kSpecialBits, path));
   if (entry.attributes) BAILIFF_TRY(reporter_.Warn(SnapshotWarning::kExtendedAttributes, path));
@@ -82,6 +101,59 @@ Result<void> Unpacker::Write(const TarEntry& entry, TarReader& tar) {
       return MakeFault(SnapshotFault::kEntryType, path, "a FIFO");
   }
   return MakeFault(SnapshotFault::kEntryType, path, "unknown");
+}
+
+// Takes one name of the directory it stands in away, or all of them, as far as lower layers wrote
+// them. Nothing else may be aimed at: not the directory itself, nothing above it, nothing beyond a
+// link.
+Result<void> Unpacker::Whiteout(const std::string& path, const TarEntry& entry) {
+  const std::string_view last = LastOf(path);
+  const std::string parent =
+      path.substr(0, path.size() - last.size() - (last.size() == path.size() ? 0 : 1));
+  const std::string_view hidden = last.substr(std::min(kWhiteout.size(), last.size()));
+  const bool opaque = last == kOpaque;
+  if (HoldsWhiteout(parent) || entry.type != TarType::kFile || entry.size != 0)
+    return MakeFault(SnapshotFault::kWhiteout, path, "not an empty file in a directory");
+  if (!opaque &&
+      (policy::CheckComponent(hidden, policy::TreeNames::kImage) != SnapshotFault::kNone ||
+       hidden.starts_with(kWhiteout)))
+    return MakeFault(SnapshotFault::kWhiteout, path, "it names no entry of its directory");
+  BAILIFF_TRY(Count(path, 0));
+  const auto opened = parent.empty()
+                          ? ipc::OpenAt(root_, ".", O_PATH | O_DIRECTORY)
+                          : ipc::OpenBeneath(root_, parent.c_str(), O_PATH | O_DIRECTORY);
+  if (!opened.ok() && opened.error().system_error == ENOENT) return {};
+  if (!opened.ok()) return CreateFault("openat2", path, opened.error().system_error);
+  if (opaque) {
+    if (!parent.empty()) seen_.Add(parent);
+    return RemoveLowerInside(opened->get(), parent, seen_, reporter_);
+  }
+  const std::string name(hidden);
+  return RemoveLower(opened->get(), name, parent.empty() ? name : parent + "/" + name, seen_,
+                     reporter_);
+}
+
+// What a lower layer wrote makes room for what this one writes, whatever either is.
+Result<void> Unpacker::MakeRoom(const Place& place, const std::string& path) {
+  if (layer_ == 0) return {};
+  if (seen_.Holds(path))
+    return MakeFault(SnapshotFault::kEntryConflict, path, "comes twice in one layer");
+  if (layer_ > 1) BAILIFF_TRY(RemoveLower(place.directory, place.name, path, seen_, reporter_));
+  seen_.Add(path);
+  return {};
+}
+
+// A directory over a directory is one directory; over anything else of a lower layer it takes its
+// place.
+Result<void> Unpacker::MakeRoomForDirectory(const Place& place, const std::string& path) {
+  if (layer_ == 0) return {};
+  struct stat status;
+  const bool there =
+      layer_ > 1 && fstatat(place.directory, place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  if (there && !S_ISDIR(status.st_mode) && !seen_.Holds(path))
+    BAILIFF_TRY(RemoveLower(place.directory, place.name, path, seen_, reporter_));
+  seen_.Add(path);
+  return {};
 }
 
 Result<void> Unpacker::Count(const std::string& path, std::uint64_t size) {
@@ -112,6 +184,7 @@ Result<int> Unpacker::OpenParent(const std::string& parent) {
     opened = ipc::OpenBeneath(root_, parent.c_str(), O_PATH | O_DIRECTORY);
   }
   if (!opened.ok()) return CreateFault("openat2", parent, opened.error().system_error);
+  if (layer_ != 0) seen_.Add(parent);
   parent_ = std::move(*opened);
   parent_path_ = parent;
   return parent_.get();
@@ -140,6 +213,7 @@ Result<void> Unpacker::MakeParents(const std::string& parent) {
 
 Result<void> Unpacker::Directory(const std::string& path, std::uint32_t mode) {
   BAILIFF_TRY_ASSIGN(const Place place, Locate(path));
+  BAILIFF_TRY(MakeRoomForDirectory(place, path));
   if (mkdirat(place.directory, place.name.c_str(), kParentMode) == 0) {
     if (++directories_ > policy::kImageBounds.entries * policy::kDirectoriesPerEntry)
       return MakeFault(SnapshotFault::kEntries, path, "too many directories");
@@ -161,6 +235,7 @@ Result<void> Unpacker::Directory(const std::string& path, std::uint32_t mode) {
 Result<void> Unpacker::File(const std::string& path, const TarEntry& entry, TarReader& tar) {
   BAILIFF_TRY(Count(path, entry.size));
   BAILIFF_TRY_ASSIGN(const Place place, Locate(path));
+  BAILIFF_TRY(MakeRoom(place, path));
   if (const int error = BAILIFF_FAULT(HelperWrite)) return CreateFault("openat", path, error);
   const ipc::Fd file(openat(place.directory, place.name.c_str(),
                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -180,6 +255,7 @@ Result<void> Unpacker::SymbolicLink(const std::string& path, const TarEntry& ent
     return MakeFault(SnapshotFault::kLinkTarget, path, "empty or too long");
   BAILIFF_TRY(Count(path, entry.link.size()));
   BAILIFF_TRY_ASSIGN(const Place place, Locate(path));
+  BAILIFF_TRY(MakeRoom(place, path));
   if (symlinkat(entry.link.c_str(), place.directory, place.name.c_str()) != 0)
     return CreateFault("symlinkat", path);
   return {};
@@ -193,8 +269,12 @@ Result<void> Unpacker::HardLink(const std::string& path, const TarEntry& entry) 
   struct stat status;
   if (!file.ok() || fstat(file->get(), &status) != 0 || !S_ISREG(status.st_mode))
     return MakeFault(SnapshotFault::kHardLink, path, "its target is no regular file seen before");
+  // What makes room for the link may not be what it leads to.
+  if (layer_ != 0 && (*target == path || target->starts_with(path + "/")))
+    return MakeFault(SnapshotFault::kHardLink, path, "to itself");
   BAILIFF_TRY(Count(path, static_cast<std::uint64_t>(status.st_size)));
   BAILIFF_TRY_ASSIGN(const Place place, Locate(path));
+  BAILIFF_TRY(MakeRoom(place, path));
   // No component of the target is a link (just checked, and this process is the only writer), and
   // linkat does not follow the last.
   // no fault point: staged, and looked at only after this process has ended well

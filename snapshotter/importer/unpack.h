@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the entries of an archive below one directory and nowhere else: every parent is opened
-// below the root without following a link, and only the last component is created, never replaced.
+// below the root without following a link, and only the last component is created. What the same
+// archive wrote is never replaced; a layer replaces what the layers below it wrote.
 #pragma once
 
 #include <memory>
@@ -9,6 +10,7 @@
 
 #include "ipc/fd.h"
 #include "policy/tree_path.h"
+#include "snapshotter/importer/layer_paths.h"
 #include "snapshotter/importer/tar_reader.h"
 #include "snapshotter/reporter.h"
 
@@ -18,6 +20,10 @@ class Unpacker {
  public:
   Unpacker(int root, Reporter& reporter);
 
+  // From here on entries are those of one more layer: they go over what is there, and names that
+  // begin with .wh. take away (layer.md, "Whiteouts"). Without it, entries are those of a root file
+  // system, where such a name is one like any other.
+  void BeginLayer();
   // Writes one entry; takes its data from `tar`.
   Result<void> Write(const TarEntry& entry, TarReader& tar);
   // The mount points of the cell.
@@ -34,6 +40,9 @@ class Unpacker {
 
   Result<Place> Locate(const std::string& path);
   Result<int> OpenParent(const std::string& parent);
+  Result<void> Whiteout(const std::string& path, const TarEntry& entry);
+  Result<void> MakeRoom(const Place& place, const std::string& path);
+  Result<void> MakeRoomForDirectory(const Place& place, const std::string& path);
   Result<void> MakeParents(const std::string& parent);
   Result<void> Count(const std::string& path, std::uint64_t size);
   Result<void> Directory(const std::string& path, std::uint32_t mode);
@@ -46,6 +55,8 @@ class Unpacker {
   std::unique_ptr<char[]> buffer_;
   std::string parent_path_;
   ipc::Fd parent_;
+  std::size_t layer_ = 0;  // 0: no layers
+  LayerPaths seen_;
   std::uint64_t entries_ = 0;
   std::uint64_t directories_ = 0;
   std::uint64_t bytes_ = 0;

@@ -78,11 +78,11 @@ int main(int count, char** arguments) {
   host.identity.uid = host.identity.gid = kHelper;
   auto begin = std::chrono::steady_clock::now();
   if (!std::filesystem::is_directory(arguments[1])) {
-    const auto image = Take(ImportImage(host, Open(arguments[1], O_RDONLY), {}));
+    const auto image = Take(ImportImage(host, {Open(arguments[1], O_RDONLY), -1}, {}));
     std::printf("image %.0f ms, cpu %.0f ms: %llu entries, %llu bytes, %zu warnings\n",
                 Milliseconds(begin), CpuMilliseconds(),
-                static_cast<unsigned long long>(image.entries),
-                static_cast<unsigned long long>(image.bytes), image.warnings.size());
+                static_cast<unsigned long long>(image.record.entries),
+                static_cast<unsigned long long>(image.record.bytes), image.warnings.size());
     rusage usage{};
     getrusage(RUSAGE_CHILDREN, &usage);
     std::printf("largest helper %ld KiB\n", usage.ru_maxrss);

@@ -63,8 +63,9 @@ Result<JobResult> ImportAndLie(const Inputs& inputs, Reporter& reporter) {
 }
 
 Result<JobResult> Run(const Order& order, const Inputs& inputs, Reporter& reporter) {
+  if (order.job == Job::kReadImageConfig) return ReadImageConfig(inputs.archive, reporter);
   if (order.job == Job::kImportImage) {
-    auto done = ImportImage(inputs.archive, inputs.out, reporter);
+    auto done = ImportImage({inputs.in, inputs.archive}, inputs.out, order.format, reporter);
     if (done.ok() && hostile::Mode() == "image-other-id")
       done->digest = policy::Hash("another image");
     return done;

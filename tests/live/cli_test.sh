@@ -92,6 +92,9 @@ answers "init again changes nothing" init init
 answers "image import" image.import image import "$scratch/root.tar" --name busybox
 check "image import from a pipe" sh -c 'cat "$0" | "$1" --data-dir "$2" image import - --name piped' "$scratch/root.tar" "$BAILIFF_BUILD/bin/bailiff" "$data"
 answers "image list" image.list image list
+check "image export" bailiff image export busybox "$scratch/exported.tar"
+[[ $(stat -c '%u %s' "$scratch/exported.tar") == "$(id -u) $(bailiff image export busybox - 2>"$scratch/err" | wc -c)" ]] && pass "an exported image is the operator's, and the same through a pipe" ||
+  fail "an exported image is the operator's, and the same through a pipe" "$(stat "$scratch/exported.tar")" "$(<"$scratch/err")"
 image=$(bailiff --json image show busybox | member image)
 answers "image show by a prefix of 12" image.show image show "${image:7:12}"
 answers "source import" source.import source import "$scratch/source"
@@ -108,7 +111,7 @@ check "an export is the operator's and equal to what was imported" diff -r "$scr
 # --- mistakes
 says "misspelled verb" 64 '*"image lsit"*fix: bailiff image list*' image lsit
 says "misspelled option" 64 "*--memroy*fix: --memory*" run --image busybox --source "$revision" --memroy 1 -- /bin/true
-says "a tag is no name (R16.21)" 64 '*"ubuntu:24.04"*image.name.tag*fix: docker export*ubuntu:24.04*bailiff image import*' run --image ubuntu:24.04 --source "$revision" -- /bin/true
+says "a tag is no name (R16.21)" 64 '*"ubuntu:24.04"*image.name.tag*fix: skopeo copy docker://ubuntu:24.04 oci:ubuntu2404 && bailiff image import ubuntu2404 --name ubuntu2404*' run --image ubuntu:24.04 --source "$revision" -- /bin/true
 says "an image that is not there" 66 "*image.id.unknown*fix: bailiff image list*" run --image debian --source "$revision" -- /bin/true
 says "a revision that is not there" 66 "*revision.id.unknown*" run --image busybox --source 000000000000 -- /bin/true
 says "memory below the bound, as on the first screen" 65 \
@@ -120,6 +123,9 @@ ln -s "$scratch/source" "$scratch/link"
 says "a source that is a link is not followed" 65 "*symbolic link*" source import "$scratch/link"
 says "a source that is not there" 66 "*cli.file.missing*" source import "$scratch/nothing"
 says "an export onto something" 73 "*cli.file.exists*" source export "$revision" "$scratch/source"
+says "an image export onto something" 73 "*cli.file.exists*" image export busybox "$scratch/exported.tar"
+says "an image export with --json to standard output" 64 "*cli.argument.value*" --json image export busybox -
+says "a format that is none" 64 "*--format oci|docker|rootfs*" image import "$scratch/root.tar" --format tar
 says "an archive that is none" 65 "*image.archive*" image import "$scratch/source/file"
 says "a prefix that is too short" 64 "*id.prefix.short*" evidence show 0123
 says "evidence that is not there" 66 "*evidence*fix*" evidence show 000000000000

@@ -295,7 +295,10 @@ TEST_F(OpenNamedTest, what_is_imported_is_not_reached_through_a_link) {
   EXPECT_EQ(CodeOf({"source", "import", root_ + "/none"}), ErrorCode::kFileMissing);
   EXPECT_EQ(CodeOf({"image", "import", root_ + "/file"}), ErrorCode::kSystem);
   EXPECT_EQ(CodeOf({"image", "import", root_ + "/filelink"}), ErrorCode::kFileKind);
-  EXPECT_EQ(CodeOf({"image", "import", root_ + "/dir"}), ErrorCode::kFileKind);
+  EXPECT_EQ(CodeOf({"image", "import", root_ + "/dir"}), ErrorCode::kSystem);
+  EXPECT_EQ(CodeOf({"image", "import", root_ + "/dir/"}), ErrorCode::kSystem);
+  EXPECT_EQ(CodeOf({"image", "import", root_ + "/dirlink"}), ErrorCode::kFileKind);
+  EXPECT_EQ(CodeOf({"image", "import", root_ + "/dirlink/"}), ErrorCode::kFileKind);
   EXPECT_EQ(CodeOf({"image", "import", root_ + "/fifo"}), ErrorCode::kFileKind);
   EXPECT_EQ(CodeOf({"image", "import", "/dev/zero"}), ErrorCode::kFileKind);
   EXPECT_EQ(CodeOf({"run", "--image", "b", "--source", root_ + "/dirlink", "--", "/x"}),
@@ -306,6 +309,15 @@ TEST_F(OpenNamedTest, a_document_may_be_a_link_or_a_fifo) {
   EXPECT_EQ(CodeOf({"recipe", "check", root_ + "/filelink"}), ErrorCode::kSystem);
   EXPECT_EQ(CodeOf({"recipe", "check", root_ + "/fifo"}), ErrorCode::kSystem);
   EXPECT_EQ(CodeOf({"recipe", "check", root_ + "/dir"}), ErrorCode::kFileKind);
+}
+
+TEST_F(OpenNamedTest, an_image_goes_to_a_name_that_is_new) {
+  EXPECT_EQ(CodeOf({"image", "export", "b", root_ + "/new"}), ErrorCode::kSystem);
+  EXPECT_EQ(CodeOf({"image", "export", "b", root_ + "/file"}), ErrorCode::kFileExists);
+  EXPECT_EQ(CodeOf({"image", "export", "b", root_ + "/dir"}), ErrorCode::kFileExists);
+  EXPECT_EQ(CodeOf({"image", "export", "b", root_ + "/filelink"}), ErrorCode::kFileExists);
+  EXPECT_EQ(CodeOf({"image", "export", "b", root_ + "/none/new"}), ErrorCode::kFileMissing);
+  EXPECT_EQ(CodeOf({"--json", "image", "export", "b", "-"}), ErrorCode::kArgumentValue);
 }
 
 TEST_F(OpenNamedTest, an_export_goes_to_a_name_that_is_new) {

@@ -136,7 +136,7 @@ std::string Offered(const std::string& words, int at) {
 TEST(Completion, bash_offers_what_fits) {
   EXPECT_EQ(RunWith({"/bin/bash", "-n"}, CompletionScript(Shell::kBash)).second, 0);
   EXPECT_EQ(Offered("bailiff im", 1), "image ");
-  EXPECT_EQ(Offered("bailiff image ''", 2), "import list show remove ");
+  EXPECT_EQ(Offered("bailiff image ''", 2), "import list show remove export ");
   EXPECT_EQ(Offered("bailiff --json --data-dir /d check re", 5), "recover ");
   EXPECT_EQ(Offered("bailiff run --mem", 2), "--memory ");
   EXPECT_EQ(Offered("bailiff run --image x --exit ''", 5), "outcome ");

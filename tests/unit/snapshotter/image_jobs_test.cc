@@ -3,11 +3,9 @@
 // installed; and a table of hostile tars, none of which may change a byte outside or leave an image
 // behind.
 #include <archive.h>
-#include <archive_entry.h>
-
-#include <memory>
 
 #include "tests/unit/snapshotter/data_fixture.h"
+#include "tests/unit/snapshotter/image_support.h"
 
 namespace bailiff::test {
 namespace {
@@ -16,31 +14,13 @@ using controller::ImageInfo;
 using controller::ImportImage;
 using policy::SnapshotWarning;
 
-std::string Compress(const std::string& bytes, int (*add_filter)(archive*)) {
-  const std::unique_ptr<archive, int (*)(archive*)> writer(archive_write_new(), archive_write_free);
-  std::string out(bytes.size() + (1 << 20), '\0');
-  std::size_t used = 0;
-  EXPECT_EQ(archive_write_set_format_raw(writer.get()), ARCHIVE_OK);
-  EXPECT_EQ(add_filter(writer.get()), ARCHIVE_OK);
-  archive_write_set_bytes_in_last_block(writer.get(), 1);
-  EXPECT_EQ(archive_write_open_memory(writer.get(), out.data(), out.size(), &used), ARCHIVE_OK);
-  archive_entry* entry = archive_entry_new();
-  archive_entry_set_filetype(entry, AE_IFREG);
-  EXPECT_EQ(archive_write_header(writer.get(), entry), ARCHIVE_OK);
-  archive_entry_free(entry);
-  EXPECT_EQ(archive_write_data(writer.get(), bytes.data(), bytes.size()),
-            static_cast<la_ssize_t>(bytes.size()));
-  EXPECT_EQ(archive_write_close(writer.get()), ARCHIVE_OK);
-  out.resize(used);
-  return out;
-}
-
 class ImageJobs : public DataFixture {
  protected:
-  Result<ImageInfo> Import(const std::string& bytes) {
+  Result<ImageInfo> Import(const std::string& bytes,
+                           policy::ImageFormat format = policy::ImageFormat::kRootfs) {
     source_.Write("archive", bytes, 0600);
     const ipc::Fd file(open((source_ / "archive").c_str(), O_RDONLY | O_CLOEXEC));
-    return ImportImage(host_, file.get(), hooks_);
+    return ImportImage(host_, {file.get(), -1, format}, hooks_);
   }
   std::string Root(const ImageInfo& info) const {
     return data_ / ("images/" + info.image.hex() + "/root");
@@ -61,7 +41,7 @@ TEST_F(ImageJobs, a_rootfs_becomes_an_image_with_the_mount_points_of_a_cell) {
   ASSERT_TRUE(image.ok()) << Why(image);
   EXPECT_FALSE(image->existed);
   EXPECT_EQ(image->image, policy::Hash(image->config));
-  EXPECT_EQ(image->diff_id, policy::Hash(MakeTar(kSmall)));
+  EXPECT_EQ(image->diff_ids, std::vector<policy::Digest>{policy::Hash(MakeTar(kSmall))});
   EXPECT_EQ(ReadAll(data_ / ("images/" + image->image.hex() + "/config.json")), image->config);
   EXPECT_EQ(Listing(Root(*image)),
             (std::map<std::string, std::string>{{"bin", "d 0755"},
@@ -97,9 +77,9 @@ TEST_F(ImageJobs, one_archive_has_one_id_however_it_is_compressed_and_is_never_r
     ASSERT_TRUE(again.ok()) << Why(again);
     EXPECT_TRUE(again->existed);
     EXPECT_EQ(again->image, first->image);
-    EXPECT_EQ(again->tree, first->tree);
-    EXPECT_EQ(again->entries, first->entries);
-    EXPECT_EQ(again->bytes, first->bytes);
+    EXPECT_EQ(again->record.tree, first->record.tree);
+    EXPECT_EQ(again->record.entries, first->record.entries);
+    EXPECT_EQ(again->record.bytes, first->record.bytes);
     EXPECT_NE(again->source, first->source);
   }
   struct stat after;
@@ -309,7 +289,7 @@ TEST_F(ImageJobs, f09_cancelling_in_the_middle_removes_what_was_unpacked) {
 }
 
 TEST_F(ImageJobs, an_archive_that_is_no_regular_file_is_refused) {
-  EXPECT_EQ(CodeOf(ImportImage(host_, source_.fd(), hooks_)), "image.archive.file");
+  EXPECT_EQ(CodeOf(ImportImage(host_, {source_.fd(), -1}, hooks_)), "image.archive.file");
 }
 
 }  // namespace

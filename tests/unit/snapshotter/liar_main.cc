@@ -31,6 +31,7 @@ class Silent final : public Reporter {
     return {};
   }
   Result<void> Warn(policy::SnapshotWarning, std::string_view) override { return {}; }
+  Result<void> Facts(const policy::ImageFacts&) override { return {}; }
 };
 
 std::string LieOf(const Inputs& inputs) {
@@ -141,14 +142,42 @@ Result<JobResult> FalseImage(const std::string& lie, int out, Reporter& reporter
   Put(root.get(), "sh", "hacked");
   const ipc::Fd shell(openat(root.get(), "sh", O_RDONLY | O_CLOEXEC));
   if (lie == "image: another configuration") config = "{}";
+  // Its own configuration, as of an OCI image: what it says is asked of another process.
+  const bool own = lie == "image: layers of another image" || lie == "image: no facts";
+  if (own) {
+    const policy::Digest named = lie == "image: no facts" ? diff_id : policy::Hash("another");
+    config = policy::RootfsConfig(named);
+    config.insert(1, "\"author\":\"" + lie + "\",");
+  }
   Put(out, "config.json", config);
   if (lie == "image: a file too many") Put(out, "extra", "x");
   if (lie == "image: setuid in the root" && fchmod(shell.get(), 04755) != 0)
     return SystemError("fchmod", "sh");
   BAILIFF_TRY(reporter.Object(ObjectKind::kLayer, diff_id, 1));
-  policy::Digest image = policy::Hash(policy::RootfsConfig(diff_id));
+  policy::Digest image = policy::Hash(own ? config : policy::RootfsConfig(diff_id));
   if (lie == "image: another id") image = policy::Hash("a trusted image");
   return JobResult{image, {}, 1, 6};
+}
+
+// `text`: the configuration that FalseImage left.
+Result<JobResult> FalseFacts(const std::string& text, int config, Reporter& reporter) {
+  if (text.find("no facts") == std::string::npos) return ReadImageConfig(config, reporter);
+  BAILIFF_TRY(reporter.Object(ObjectKind::kLayer, policy::Hash("no such layer"), 0));
+  return JobResult{policy::Hash(text), {}, 0, text.size()};
+}
+
+Result<JobResult> FalseLayer(const std::string& lie, int out, Reporter& reporter) {
+  const std::string bytes(1024, '\0');
+  const policy::Digest honest = policy::Hash(bytes);
+  if (lie == "layer: a link") {
+    if (symlinkat("/etc/passwd", out, "layer.tar") != 0) return SystemError("symlinkat", "layer");
+  } else if (lie != "layer: nothing") {
+    Put(out, "layer.tar", bytes);
+  }
+  const policy::Digest said = lie == "layer: other bytes" ? policy::Hash("another") : honest;
+  BAILIFF_TRY(reporter.Object(lie == "layer: a blob" ? ObjectKind::kBlob : ObjectKind::kLayer, said,
+                              lie == "layer: another size" ? 512 : bytes.size()));
+  return JobResult{lie == "layer: two digests" ? policy::Hash("another") : said, {}, 1, 1024};
 }
 
 // Bends a tree that was written as it should be.
@@ -274,6 +303,10 @@ Result<JobResult> Run(const Order& order, const Inputs& inputs, Reporter& report
       return FalseGit(lie, order, inputs.out, reporter);
     case Job::kExportGit:
       return JobResult{};
+    case Job::kReadImageConfig:
+      return FalseFacts(lie, inputs.archive, reporter);
+    case Job::kExportImage:
+      return FalseLayer(lie, inputs.out, reporter);
   }
   return JobResult{};
 }

@@ -25,6 +25,11 @@ class Liars : public DataFixture {
     EXPECT_TRUE(fd.valid()) << path;
     return fd;
   }
+  // An image that the real importer takes.
+  ipc::Fd Archive() const {
+    source_.Write("archive", MakeTar({{'0', "bin/sh", "ELF", 0755}}));
+    return OpenPath(source_ / "archive");
+  }
   std::size_t Objects() const {
     std::size_t files = 0;
     for (const auto& [name, what] : Listing(data_ / "objects"))
@@ -105,13 +110,35 @@ TEST_F(Liars, no_false_image_gets_a_name) {
   for (const Lie& lie : {Lie{"image: another configuration", "snapshot.staging.mismatch"},
                          {"image: a file too many", "snapshot.staging.mismatch"},
                          {"image: another id", "snapshot.staging.mismatch"},
+                         {"image: layers of another image", "snapshot.staging.mismatch"},
+                         {"image: no facts", "snapshot.staging.mismatch"},
                          {"image: setuid in the root", "snapshot.tree.unclean"}}) {
     source_.Write("lie", lie.lie);
     const ipc::Fd file(open((source_ / "lie").c_str(), O_RDONLY | O_CLOEXEC));
-    const auto refused = ImportImage(host_, file.get(), hooks_);
+    const auto refused = ImportImage(host_, {file.get(), -1}, hooks_);
     EXPECT_EQ(CodeOf(refused), lie.code) << lie.lie << ": " << Why(refused);
     EXPECT_TRUE(Listing(data_ / "images").empty()) << lie.lie;
     EXPECT_EQ(Staged(), 0U) << lie.lie;
+  }
+}
+
+TEST_F(Liars, no_false_layer_is_written_out) {
+  const ipc::Fd archive = Archive();
+  const auto image = ImportImage(host_, {archive.get(), -1}, hooks_);
+  ASSERT_TRUE(image.ok()) << Why(image);
+  const std::string name = image->image.hex();
+  host_.importer = lying_importer_.get();
+  host_.identity.uid = host_.identity.gid = 0;
+  host_.identity.uid_map = host_.identity.gid_map = {{0, 0, 1}};
+  for (const char* lie : {"layer: a link", "layer: nothing", "layer: other bytes", "layer: a blob",
+                          "layer: another size", "layer: two digests"}) {
+    data_.Write("images/" + name + "/root/lie", lie);
+    source_.Write("to", "");
+    const ipc::Fd to(open((source_ / "to").c_str(), O_WRONLY | O_CLOEXEC));
+    const auto refused = ExportImage(host_, name, to.get(), hooks_);
+    EXPECT_FALSE(refused.ok()) << lie;
+    EXPECT_EQ(ReadAll(source_ / "to"), "") << lie;
+    EXPECT_EQ(Staged(), 0U) << lie;
   }
 }
 

@@ -90,6 +90,11 @@ Result<void> Recorder::Warn(policy::SnapshotWarning code, std::string_view path)
   return {};
 }
 
+Result<void> Recorder::Facts(const policy::ImageFacts& said) {
+  facts.push_back(said);
+  return {};
+}
+
 namespace {
 
 void Put(std::string& block, std::size_t offset, std::size_t width, const std::string& text) {

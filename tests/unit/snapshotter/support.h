@@ -47,7 +47,10 @@ class Recorder final : public snapshotter::Reporter {
                        const policy::Digest& blob, std::string_view path) override;
   Result<void> Warn(policy::SnapshotWarning code, std::string_view path) override;
 
+  Result<void> Facts(const policy::ImageFacts& said) override;
+
   std::vector<std::string> objects;  // staged names
+  std::vector<policy::ImageFacts> facts;
   std::vector<std::pair<policy::SnapshotWarning, std::string>> warnings;
   std::vector<std::string> observed;  // "0 f 2 path"
   std::uint64_t calls = 0;

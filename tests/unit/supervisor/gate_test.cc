@@ -30,7 +30,7 @@ std::vector<wire::FromWarden> WardenMessages() {
   return all;
 }
 std::vector<wire::FromSnapshotter> SnapshotterMessages() {
-  std::vector<wire::FromSnapshotter> all(7);
+  std::vector<wire::FromSnapshotter> all(8);
   all[0].mutable_hello()->set_protocol(1);
   all[1].mutable_progress()->set_entries(1);
   all[2].mutable_objects()->add_objects()->set_kind(1);
@@ -38,6 +38,7 @@ std::vector<wire::FromSnapshotter> SnapshotterMessages() {
   all[4].mutable_warning()->set_code(1);
   all[5].mutable_failed()->set_code(1);
   all[6].mutable_done()->set_entries(1);
+  all[7].mutable_image_facts()->set_volumes(false);
   return all;
 }
 
