@@ -2,6 +2,7 @@
 #include "controller/store/owners_lock.h"
 
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -63,10 +64,20 @@ Result<bool> OwnersLock::RowHeld(std::int64_t row) {
   return lock.l_type != F_UNLCK;
 }
 
-Result<void> OwnersLock::ShareCgroups() {
+Result<void> OwnersLock::ShareCgroups(int patience_ms) {
   struct flock lock = ByteLock(F_RDLCK, kCgroups);
-  while (fcntl(fd_.get(), F_OFD_SETLKW, &lock) != 0) {
-    if (errno != EINTR) return SystemError("fcntl(F_OFD_SETLKW)", kName);
+  // A wait that the kernel ends by itself has no bound, so this asks again and again.
+  for (int waited = 0; fcntl(fd_.get(), F_OFD_SETLK, &lock) != 0; ++waited) {
+    if (errno != EAGAIN && errno != EACCES && errno != EINTR)
+      return SystemError("fcntl(F_OFD_SETLK)", kName);
+    if (waited >= patience_ms) {
+      return Error{.code = ErrorCode::kStoreBusy,
+                   .subject = "the cgroups",
+                   .why = "another bailiff is removing them and does not go on",
+                   .fix = "look for a stopped one: ps -C bailiff -o pid,stat,args"};
+    }
+    const timespec pause{.tv_sec = 0, .tv_nsec = 1'000'000};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
   }
   held_.insert(kCgroups);
   return {};

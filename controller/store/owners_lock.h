@@ -30,8 +30,10 @@ class OwnersLock {
   void ReleaseRow(std::int64_t row);
 
   // Every attempt shares one byte while cgroups of the repository may be in use; who can have it
-  // alone may remove their parent. Share waits for a remover, which holds it for microseconds.
-  Result<void> ShareCgroups();
+  // alone may remove their parent. Share waits for a remover, which holds it for about a
+  // millisecond, at most `patience_ms`: one that was stopped would hold it for ever, and a caller
+  // whose signals are blocked could not be interrupted (d03). Then kStoreBusy.
+  Result<void> ShareCgroups(int patience_ms = 10'000);
   Result<bool> TryOwnCgroups();
   void ReleaseCgroups();
 

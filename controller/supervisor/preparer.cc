@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/supervisor/preparer.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +15,11 @@
 #include "controller/supervisor/preparer_process.h"
 
 namespace bailiff::controller {
+namespace {
+
+constexpr int kPatienceSeconds = 10;  // for any one answer, and for its end
+
+}  // namespace
 
 Result<Preparer> Preparer::Start(const HostIdPlan& plan, std::string cgroup_parent,
                                  int export_directory) {
@@ -20,6 +28,9 @@ Result<Preparer> Preparer::Start(const HostIdPlan& plan, std::string cgroup_pare
     return SystemError("socketpair", "preparer");
   ipc::Fd ours(pair[0]);
   const ipc::Fd theirs(pair[1]);
+  const timeval patience{kPatienceSeconds, 0};
+  if (setsockopt(ours.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0)
+    return SystemError("setsockopt", "preparer");
   ipc::Fd bell(eventfd(0, EFD_CLOEXEC));
   if (!bell.valid()) return SystemError("eventfd", "preparer");
   const pid_t controller = getpid();
@@ -40,8 +51,19 @@ void Preparer::End() {
   // It does what it was asked and ends by itself; answers that nobody waits for any more still have
   // their place.
   shutdown(socket_.get(), SHUT_WR);
+  // One that was stopped would be waited for without end, by a process whose signals are blocked
+  // (d03).
+  const ipc::Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+  pollfd end{pidfd.get(), POLLIN, 0};
+  int ready = -1;
+  do {
+    ready = poll(&end, 1, kPatienceSeconds * 1000);
+  } while (ready < 0 && errno == EINTR);
+  // We may not signal it (it keeps the caller's id); the kernel ends it when we end.
   int status = 0;
-  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  if (ready == 1) {
+    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
   }
   socket_.reset();
 }

@@ -42,6 +42,17 @@ TEST_F(Locks, a_row_has_one_owner) {
   EXPECT_FALSE(one.TryRow(OwnersLock::kFirstSlot).ok());
 }
 
+TEST_F(Locks, d03_a_remover_that_does_not_go_on_is_not_waited_for_without_end) {
+  OwnersLock stopped = Open();
+  ASSERT_OK(stopped.ShareCgroups());
+  ASSERT_TRUE(*stopped.TryOwnCgroups());
+  OwnersLock mine = Open();
+  ASSERT_CODE(ErrorCode::kStoreBusy, mine.ShareCgroups(20));
+  stopped.ReleaseCgroups();
+  ASSERT_OK(mine.ShareCgroups(20));
+  EXPECT_FALSE(*stopped.TryOwnCgroups());
+}
+
 TEST_F(Locks, e11_r11_08_death_is_told_by_the_kernel) {
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
