@@ -47,6 +47,10 @@ void Take(wire::FromSnapshotter& message) {
   if (message.has_warning()) (void)controller::Accept(*message.mutable_warning());
   if (message.has_failed()) (void)controller::Accept(*message.mutable_failed());
   if (message.has_done()) (void)controller::Accept(message.done());
+  if (message.has_image_facts()) {
+    auto value = controller::Accept(*message.mutable_image_facts());
+    if (value.ok() && value->environment.size() > policy::kMaxImageEnvironment) std::abort();
+  }
 }
 
 template <class Peer>

@@ -35,24 +35,26 @@ void MendChecksums(std::string& bytes) {
   }
 }
 
-// A directory that holds a file, a link, a FIFO and a directory under the names an image may ask
-// for.
-const std::string& OddDirectory() {
-  static const std::string path = [] {
+// A directory that holds a link, a FIFO and a directory under the names an image may ask for.
+struct OddDirectory {
+  OddDirectory() {
     std::string made = std::filesystem::temp_directory_path() / "bailiff-fuzz-XXXXXX";
     if (mkdtemp(made.data()) == nullptr) std::abort();
-    std::filesystem::create_directories(made + "/blobs/sha256");
-    if (symlink("/etc/passwd", (made + "/manifest.json").c_str()) != 0 ||
-        mkfifo((made + "/oci-layout").c_str(), 0600) != 0)
+    path = made;
+    std::filesystem::create_directories(path + "/blobs/sha256");
+    if (symlink("/etc/passwd", (path + "/manifest.json").c_str()) != 0 ||
+        mkfifo((path + "/oci-layout").c_str(), 0600) != 0)
       std::abort();
-    std::atexit([] { std::filesystem::remove_all(OddDirectory()); });
-    return made;
-  }();
-  return path;
-}
+  }
+  OddDirectory(const OddDirectory&) = delete;
+  OddDirectory& operator=(const OddDirectory&) = delete;
+  ~OddDirectory() { std::filesystem::remove_all(path); }
+  std::string path;
+};
 
 void FromDirectory(std::string_view bytes) {
-  const Fd directory(open(OddDirectory().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const OddDirectory odd;
+  const Fd directory(open(odd.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const auto files = s::ImageFiles::OfDirectory(directory.get());
   const Fd index(
       openat(directory.get(), "index.json", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
@@ -75,13 +77,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   if ((data[0] & 4) != 0) MendChecksums(bytes);
-  const Fd file(memfd_create("archive", MFD_CLOEXEC));
+  Fd file(memfd_create("archive", MFD_CLOEXEC));
   if (!bailiff::ipc::WriteAll(file.get(), bytes, "archive").ok()) return 0;
   bailiff::fuzz::SilentReporter reporter;
   s::PlainSource source({file.get(), 0, bytes.size()});
   auto files = s::ImageFiles::OfTar(source, reporter);
   if (!files.ok()) return 0;
-  files->LieIn(file.get());
+  files->LieIn(std::move(file));
   const auto oci = s::PlanOci(*files);
   const auto docker = s::PlanDocker(*files);
   if (oci.ok() && docker.ok()) static_cast<void>(s::CheckAgreement(*oci, *docker));
