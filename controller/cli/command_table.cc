@@ -112,6 +112,8 @@ constexpr std::array kEvidenceArguments = {
     Argument{"H", Opens::kText, "evidence id, or a unique prefix of 12 hex digits or more"}};
 constexpr std::array kEvidenceOptions = {
     Option{"raw", {}, "the canonical bytes alone, whose digest is the id"}};
+constexpr std::array kGcOptions = {
+    Option{"dry-run", {}, "say what would be removed, and remove nothing"}};
 constexpr std::array kSurfaceOptions = {
     Option{"live", {}, "what each running process of Bailiff holds, read from /proc"}};
 constexpr std::array kDoctorOptions = {kBackend};
@@ -269,6 +271,20 @@ constexpr std::array kVerbs = {
             "The id is the SHA-256 of \"bailiff.evidence.v1\", one zero byte and the canonical "
             "bytes, which --raw prints.",
             kEvidenceArguments, kEvidenceOptions, Needs::kStore},
+    VerbRow{Verb::kGc,
+            "gc",
+            "",
+            "remove what nothing refers to",
+            "Objects and images that no row of the database names, what killed processes left "
+            "behind, and, when no attempt runs, the "
+            "unpacked trees of sources that no pending attempt asks for; the next attempt makes "
+            "its own again. Safe beside everything "
+            "else: a part that an import, an attempt or another removal uses is left alone, which "
+            "is said. Revisions, named images, "
+            "attempts, evidence and output are never removed.",
+            {},
+            kGcOptions,
+            Needs::kHelpers},
     VerbRow{Verb::kSurface,
             "surface",
             "",

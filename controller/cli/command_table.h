@@ -33,6 +33,7 @@ enum class Verb : std::uint8_t {
   kCheckCancel,
   kCheckRecover,
   kEvidenceShow,
+  kGc,
   kSurface,
   kDoctor,
   kVersion,

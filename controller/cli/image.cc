@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Images in the store: list, show, remove. Importing is in image_import.cc.
-#include <fcntl.h>
-
 #include "controller/cli/escape.h"
+#include "controller/cli/jobs.h"
 #include "controller/cli/session.h"
 #include "controller/cli/verbs.h"
-#include "controller/store/files.h"
+#include "controller/supervisor/gc.h"
 
 namespace bailiff::controller::cli {
 namespace {
@@ -70,14 +69,18 @@ Result<int> ImageShow(Context& context) {
 }
 
 // The row goes first: from then on nothing new can use the image, and a directory left over by a
-// death in between is one that no row names.
+// death in between is whole, and one that no row names: the next gc has it, or the next import of
+// the same archive. No import is at work meanwhile, which could have found the directory and be
+// about to store a row for it.
 Result<int> ImageRemove(Context& context) {
   BAILIFF_TRY_ASSIGN(Store store, OpenStore(context));
   BAILIFF_TRY_ASSIGN(const ImageRow row, FindImage(store, context.command.arguments[0]));
+  BAILIFF_TRY_ASSIGN(JobSlot slot, JobSlot::Acquire(*context.host));
+  BAILIFF_TRY_ASSIGN(const bool alone, slot.locks().TryOwnContents(OwnersLock::Contents::kImages));
+  if (!alone)
+    return Error{ErrorCode::kContentsBusy, {}, "an import or another removal is at work", 0, {}};
   BAILIFF_TRY(store.RemoveImage(row.image));
-  BAILIFF_TRY_ASSIGN(const ipc::Fd images,
-                     ipc::OpenAt(context.host->data.get(), "images", O_RDONLY | O_DIRECTORY));
-  BAILIFF_TRY(RemoveTree(images.get(), row.image.substr(row.image.find(':') + 1).c_str()));
+  BAILIFF_TRY(DiscardImage(slot.jobs(), row.image.substr(row.image.find(':') + 1)));
   context.output.Line("removed   " + Names(row) + "  " + ShortId(row.image));
   JsonWriter json("image.remove");
   json.Member("image", row.image);

@@ -62,7 +62,8 @@ void NoteFacts(Output& output, const policy::ImageFacts& facts) {
 Result<int> ImageImport(Context& context) {
   BAILIFF_TRY_ASSIGN(Store store, OpenStore(context));
   BAILIFF_TRY_ASSIGN(const Interrupts interrupts, Interrupts::Block());
-  BAILIFF_TRY_ASSIGN(const JobSlot slot, JobSlot::Acquire(*context.host));
+  BAILIFF_TRY_ASSIGN(const JobSlot slot,
+                     JobSlot::Acquire(*context.host, OwnersLock::Contents::kImages));
   ipc::Fd archive = std::move(context.command.opened[0].fd);
   ImageSource source;
   if (const std::string* format = context.command.Get("format")) {

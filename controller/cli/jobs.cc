@@ -16,6 +16,12 @@ Result<JobSlot> JobSlot::Acquire(HostMode& host) {
   return JobSlot(std::move(locks), MakeJobHost(host, slot));
 }
 
+Result<JobSlot> JobSlot::Acquire(HostMode& host, OwnersLock::Contents adds) {
+  BAILIFF_TRY_ASSIGN(JobSlot slot, Acquire(host));
+  BAILIFF_TRY(slot.locks_.ShareContents(adds));
+  return slot;
+}
+
 JobHooks HooksFor(ProgressLine& line, const Interrupts& interrupts, std::string what) {
   JobHooks hooks;
   hooks.cancelled = [&interrupts] { return interrupts.Pending(); };
@@ -51,9 +57,10 @@ void AddWarnings(JsonWriter& json, const std::vector<JobWarning>& warnings) {
   json.End();
 }
 
-Result<RevisionInfo> ImportSource(Context& context, Store& store, const JobHost& jobs,
-                                  int directory, const GitSource* git,
+Result<RevisionInfo> ImportSource(Context& context, Store& store, OwnersLock& locks,
+                                  const JobHost& jobs, int directory, const GitSource* git,
                                   const Interrupts& interrupts) {
+  BAILIFF_TRY(locks.ShareContents(OwnersLock::Contents::kObjects));
   ProgressLine line(context.output.shows_progress());
   const JobHooks hooks = HooksFor(line, interrupts, "importing");
   BAILIFF_TRY_ASSIGN(RevisionInfo info, git != nullptr ? ImportGit(jobs, directory, *git, hooks)
@@ -66,6 +73,7 @@ Result<RevisionInfo> ImportSource(Context& context, Store& store, const JobHost&
   row.entries = static_cast<std::int64_t>(info.entries);
   row.bytes = static_cast<std::int64_t>(info.bytes);
   BAILIFF_TRY(store.InsertRevision(row));
+  locks.ReleaseContents(OwnersLock::Contents::kObjects);
   return info;
 }
 

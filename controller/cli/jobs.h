@@ -18,11 +18,16 @@ namespace bailiff::controller::cli {
 // A slot of host ids held for the life of the object.
 class JobSlot {
  public:
+  // For a job that adds nothing to the store.
   static Result<JobSlot> Acquire(HostMode& host);
+  // For an import: also shares what it adds to, so that nothing it finds there is removed before
+  // its row is stored. Waits for a removal.
+  static Result<JobSlot> Acquire(HostMode& host, OwnersLock::Contents adds);
   JobSlot(JobSlot&&) noexcept = default;
   JobSlot& operator=(JobSlot&&) noexcept = default;
 
   const JobHost& jobs() const { return jobs_; }
+  OwnersLock& locks() { return locks_; }
   std::uint32_t id() const { return jobs_.identity.uid; }
 
  private:
@@ -39,9 +44,9 @@ void NoteWarnings(Output& output, const std::vector<JobWarning>& warnings);
 void AddWarnings(JsonWriter& json, const std::vector<JobWarning>& warnings);
 
 // Imports the directory, or with `git` the commit of the repository there, and records the
-// revision.
-Result<RevisionInfo> ImportSource(Context& context, Store& store, const JobHost& jobs,
-                                  int directory, const GitSource* git,
+// revision. Shares Contents::kObjects meanwhile.
+Result<RevisionInfo> ImportSource(Context& context, Store& store, OwnersLock& locks,
+                                  const JobHost& jobs, int directory, const GitSource* git,
                                   const Interrupts& interrupts);
 
 }  // namespace bailiff::controller::cli

@@ -81,6 +81,8 @@ Result<int> Dispatch(Context& context) {
       return CheckRecover(context);
     case Verb::kEvidenceShow:
       return EvidenceShow(context);
+    case Verb::kGc:
+      return Gc(context);
     case Verb::kSurface:
       return Surface(context);
     case Verb::kDoctor:

@@ -14,16 +14,16 @@ namespace bailiff::controller::cli {
 namespace {
 
 // The revision id the command line names, imported first when it names a directory.
-Result<std::string> Revision(Context& context, Store& store, const JobHost& jobs,
+Result<std::string> Revision(Context& context, Store& store, OwnersLock& locks, const JobHost& jobs,
                              const Interrupts& interrupts) {
   const std::string& source = *context.command.Get("source");
   if (LooksLikeDigest(source)) {
     BAILIFF_TRY_ASSIGN(const RevisionRow row, store.FindRevision(source));
     return row.revision;
   }
-  BAILIFF_TRY_ASSIGN(
-      const RevisionInfo info,
-      ImportSource(context, store, jobs, context.host->operands[0].get(), nullptr, interrupts));
+  BAILIFF_TRY_ASSIGN(const RevisionInfo info,
+                     ImportSource(context, store, locks, jobs, context.host->operands[0].get(),
+                                  nullptr, interrupts));
   NoteWarnings(context.output, info.warnings);
   return info.revision.hex();
 }
@@ -71,7 +71,7 @@ Result<int> Run(Context& context) {
     recipe.toolchain = *digest;
   }
   RunChangeInput input;
-  BAILIFF_TRY_ASSIGN(input.revision, Revision(context, store, owner.Jobs(), interrupts));
+  BAILIFF_TRY_ASSIGN(input.revision, Revision(context, store, locks, owner.Jobs(), interrupts));
   input.kind = policy::kCommandKind;
   input.recipe = policy::CanonicalRecipe(recipe);
   input.recipe_digest = policy::RecipeDigest(recipe).hex();

@@ -37,10 +37,11 @@ Result<int> SourceImport(Context& context) {
   BAILIFF_TRY_ASSIGN(const std::optional<GitSource> git, GitOf(context.command));
   BAILIFF_TRY_ASSIGN(Store store, OpenStore(context));
   BAILIFF_TRY_ASSIGN(const Interrupts interrupts, Interrupts::Block());
-  BAILIFF_TRY_ASSIGN(const JobSlot slot, JobSlot::Acquire(*context.host));
-  BAILIFF_TRY_ASSIGN(const RevisionInfo info,
-                     ImportSource(context, store, slot.jobs(), context.host->operands[0].get(),
-                                  git.has_value() ? &*git : nullptr, interrupts));
+  BAILIFF_TRY_ASSIGN(JobSlot slot, JobSlot::Acquire(*context.host));
+  BAILIFF_TRY_ASSIGN(
+      const RevisionInfo info,
+      ImportSource(context, store, slot.locks(), slot.jobs(), context.host->operands[0].get(),
+                   git.has_value() ? &*git : nullptr, interrupts));
   NoteWarnings(context.output, info.warnings);
   context.output.Line("revision  " + info.revision.hex());
   context.output.Line("tree      " + info.tree.hex());

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string>
 
 #include "ipc/fault.h"
 
@@ -64,28 +65,46 @@ Result<bool> OwnersLock::RowHeld(std::int64_t row) {
   return lock.l_type != F_UNLCK;
 }
 
-Result<void> OwnersLock::ShareCgroups(int patience_ms) {
-  struct flock lock = ByteLock(F_RDLCK, kCgroups);
+Result<void> OwnersLock::ShareByte(std::int64_t offset, std::string_view what, int patience_ms) {
+  struct flock lock = ByteLock(F_RDLCK, offset);
   // A wait that the kernel ends by itself has no bound, so this asks again and again.
   for (int waited = 0; fcntl(fd_.get(), F_OFD_SETLK, &lock) != 0; ++waited) {
     if (errno != EAGAIN && errno != EACCES && errno != EINTR)
       return SystemError("fcntl(F_OFD_SETLK)", kName);
     if (waited >= patience_ms) {
       return Error{.code = ErrorCode::kStoreBusy,
-                   .subject = "the cgroups",
+                   .subject = std::string(what),
                    .why = "another bailiff is removing them and does not go on",
                    .fix = "look for a stopped one: ps -C bailiff -o pid,stat,args"};
     }
     const timespec pause{.tv_sec = 0, .tv_nsec = 1'000'000};
     clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
   }
-  held_.insert(kCgroups);
+  held_.insert(offset);
   return {};
 }
 
+Result<void> OwnersLock::ShareCgroups(int patience_ms) {
+  return ShareByte(kCgroups, "the cgroups or trees", patience_ms);
+}
+
+std::int64_t OwnersLock::ByteOf(Contents contents) {
+  return kCgroups + 1 + static_cast<std::int64_t>(contents);
+}
+
+Result<void> OwnersLock::ShareContents(Contents contents, int patience_ms) {
+  return ShareByte(ByteOf(contents), contents == Contents::kObjects ? "the objects" : "the images",
+                   patience_ms);
+}
+Result<bool> OwnersLock::TryOwnContents(Contents contents) { return TryByte(ByteOf(contents)); }
+void OwnersLock::ReleaseContents(Contents contents) { ReleaseByte(ByteOf(contents)); }
+
 Result<bool> OwnersLock::TryOwnCgroups() {
   struct flock lock = ByteLock(F_WRLCK, kCgroups);
-  if (fcntl(fd_.get(), F_OFD_SETLK, &lock) == 0) return true;
+  if (fcntl(fd_.get(), F_OFD_SETLK, &lock) == 0) {
+    held_.insert(kCgroups);
+    return true;
+  }
   if (errno == EAGAIN || errno == EACCES) return false;
   return SystemError("fcntl(F_OFD_SETLK)", kName);
 }

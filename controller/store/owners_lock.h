@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <string_view>
 
 #include "ipc/fd.h"
 #include "ipc/result.h"
@@ -18,6 +19,7 @@ namespace bailiff::controller {
 class OwnersLock {
  public:
   // Row numbers of attempts are below this; slots of host ids begin here.
+  static constexpr int kPatienceMs = 10'000;
   static constexpr std::int64_t kFirstSlot = std::int64_t{1} << 40;
 
   // `data` is the data directory; a description of its own is opened.
@@ -29,13 +31,22 @@ class OwnersLock {
   Result<bool> TryRow(std::int64_t row);
   void ReleaseRow(std::int64_t row);
 
-  // Every attempt shares one byte while cgroups of the repository may be in use; who can have it
-  // alone may remove their parent. Share waits for a remover, which holds it for about a
-  // millisecond, at most `patience_ms`: one that was stopped would hold it for ever, and a caller
-  // whose signals are blocked could not be interrupted (d03). Then kStoreBusy.
-  Result<void> ShareCgroups(int patience_ms = 10'000);
-  Result<bool> TryOwnCgroups();
+  // Every attempt shares one byte from before its cgroups and its tree are made until they are no
+  // longer used; who can have it alone may remove them. Share waits for a remover, which holds it
+  // for about a millisecond, or while it renames trees, at most `patience_ms`: one that was stopped
+  // would hold it for ever, and a caller whose signals are blocked could not be interrupted (d03).
+  // Then kStoreBusy.
+  Result<void> ShareCgroups(int patience_ms = kPatienceMs);
+  Result<bool> TryOwnCgroups();  // also of one who shares it: then it is alone
   void ReleaseCgroups();
+
+  // What an import adds to and a removal takes from: shared from before the import looks what is
+  // there until its row is stored, so that nothing it found can go; owned while something is taken
+  // away. Share waits for a remover, which looks and renames while it owns, as ShareCgroups does.
+  enum class Contents : std::uint8_t { kObjects, kImages };
+  Result<void> ShareContents(Contents contents, int patience_ms = kPatienceMs);
+  Result<bool> TryOwnContents(Contents contents);  // false: somebody else shares or owns it
+  void ReleaseContents(Contents contents);
 
   // Whether another description holds the byte; takes nothing. For lists and doctor: the answer may
   // be old when it is read. A row held by this object counts as held.
@@ -50,6 +61,8 @@ class OwnersLock {
  private:
   explicit OwnersLock(ipc::Fd fd) : fd_(std::move(fd)) {}
   static constexpr std::int64_t kCgroups = std::int64_t{1} << 41;
+  static std::int64_t ByteOf(Contents contents);
+  Result<void> ShareByte(std::int64_t offset, std::string_view what, int patience_ms);
   Result<bool> TryByte(std::int64_t offset);
   void ReleaseByte(std::int64_t offset);
 

@@ -39,6 +39,15 @@ struct ImageRow {
   std::vector<std::string> names;  // local names, sorted; filled by reads, ignored by inserts
 };
 
+// What the rows name of the files of the data directory, as lower-case hex, sorted.
+struct References {
+  std::vector<std::string> revisions;
+  std::vector<std::string> trees;       // of those revisions
+  std::vector<std::string> images;      // without "sha256:"
+  std::vector<std::string> open_trees;  // of the revisions of pending and running attempts
+  std::vector<std::string> running;     // ids of attempts recorded as running, owner alive or not
+};
+
 struct ChangeRow {
   std::string id;
   std::int64_t version = 1;

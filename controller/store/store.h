@@ -75,6 +75,12 @@ class Store {
   // Points a local name at an image, away from the one it named before.
   Result<void> NameImage(std::string_view image, std::string_view name);
 
+  // --- what may be removed
+  // Everything the rows refer to, in one read.
+  Result<References> GetReferences();
+  // Records, before it is done, that what no row refers to is removed. `removed_json`: how much.
+  Result<void> AuditRemoval(std::string_view removed_json);
+
   // --- changes
   Result<ChangeRow> GetChange(std::string_view id);
   Result<ContextRow> GetContext(std::string_view context_digest);  // digest checked

@@ -13,6 +13,7 @@
 
 #include "controller/store/files.h"
 #include "controller/supervisor/chown_tree.h"
+#include "controller/supervisor/measure.h"
 #include "controller/supervisor/objects.h"
 #include "policy/digest.h"
 
@@ -53,22 +54,30 @@ class StagingLock {
   ipc::Fd staging_;
 };
 
-// Removes what no living owner has locked. `staging` holds the StagingLock.
-Result<std::uint64_t> Sweep(int staging, int data) {
+// Calls `visit(name)` for what no living owner has locked. `staging` holds the StagingLock.
+template <class Visit>
+Result<void> ForEachAbandoned(int staging, int data, Visit visit) {
   BAILIFF_TRY_ASSIGN(ipc::Fd listing, OpenData(data, "staging"));
   DIR* opened = fdopendir(listing.get());
   if (opened == nullptr) return SystemError("fdopendir", "staging");
   static_cast<void>(listing.release());
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(opened, closedir);
-  std::uint64_t removed = 0;
   while (const dirent* entry = readdir(directory.get())) {
     if (entry->d_name[0] == '.') continue;
     const ipc::Fd job(
         openat(staging, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (job.valid() && flock(job.get(), LOCK_EX | LOCK_NB) != 0) continue;
-    BAILIFF_TRY(RemoveTree(staging, entry->d_name));
-    ++removed;
+    BAILIFF_TRY(visit(entry->d_name));
   }
+  return {};
+}
+
+Result<std::uint64_t> Sweep(int staging, int data) {
+  std::uint64_t removed = 0;
+  BAILIFF_TRY(ForEachAbandoned(staging, data, [&](const char* name) -> Result<void> {
+    ++removed;
+    return RemoveTree(staging, name);
+  }));
   return removed;
 }
 
@@ -115,6 +124,18 @@ StagingDirectory::~StagingDirectory() {
   if (!staging_.valid() || name_.empty()) return;
   out_.reset();
   static_cast<void>(RemoveTree(staging_.get(), name_.c_str()));
+}
+
+Result<Abandoned> MeasureAbandoned(int data) {
+  BAILIFF_TRY_ASSIGN(const StagingLock lock, StagingLock::Take(data));
+  Abandoned found;
+  BAILIFF_TRY(ForEachAbandoned(lock.fd(), data, [&](const char* name) -> Result<void> {
+    BAILIFF_TRY_ASSIGN(const std::uint64_t bytes, MeasureTree(lock.fd(), name));
+    ++found.directories;
+    found.bytes += bytes;
+    return {};
+  }));
+  return found;
 }
 
 Result<std::uint64_t> SweepStaging(int data) {

@@ -34,6 +34,13 @@ class StagingDirectory {
   ipc::Fd out_;
 };
 
+// What dead controllers left below staging/, that the next sweep will remove.
+struct Abandoned {
+  std::uint64_t directories = 0;
+  std::uint64_t bytes = 0;
+};
+Result<Abandoned> MeasureAbandoned(int data);
+
 // A directory of the data directory, opened without following a link.
 Result<ipc::Fd> OpenData(int data, const std::string& path);
 // mkdirat with exactly this mode whatever the umask; an existing directory is opened and keeps its

@@ -248,6 +248,8 @@ bailiff --json check show "$attempt" >"$scratch/shown"
 leaves_nothing "R14.19 leaves nothing behind"
 
 # --- the rest
+answers "gc --dry-run" gc gc --dry-run
+answers "gc" gc gc
 answers "surface" surface surface
 check "surface is the committed PROTOCOL.md" diff <(bailiff surface) "$BAILIFF_TREE/ipc/PROTOCOL.md"
 answers "version" version version

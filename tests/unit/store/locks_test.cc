@@ -143,6 +143,35 @@ int DatabaseLocks(const std::string& path) {
   return count;
 }
 
+TEST_F(Locks, what_an_import_shares_nobody_owns_until_the_last_one_ends) {
+  using Contents = OwnersLock::Contents;
+  OwnersLock one = Open();
+  OwnersLock two = Open();
+  OwnersLock remover = Open();
+  ASSERT_OK(one.ShareContents(Contents::kObjects));
+  ASSERT_OK(two.ShareContents(Contents::kObjects));
+  EXPECT_FALSE(*remover.TryOwnContents(Contents::kObjects));
+  EXPECT_TRUE(*remover.TryOwnContents(Contents::kImages));  // another part
+  EXPECT_FALSE(*one.TryOwnContents(Contents::kImages));
+  one.ReleaseContents(Contents::kObjects);
+  EXPECT_FALSE(*remover.TryOwnContents(Contents::kObjects));
+  { const OwnersLock ended = std::move(two); }  // as by its death
+  EXPECT_TRUE(*remover.TryOwnContents(Contents::kObjects));
+  EXPECT_FALSE(*remover.TryOwnContents(Contents::kObjects));  // one removal at a time
+  remover.ReleaseContents(Contents::kObjects);
+  ASSERT_OK(one.ShareContents(Contents::kObjects));
+}
+
+TEST_F(Locks, who_owns_the_attempts_byte_gives_it_back) {
+  OwnersLock remover = Open();
+  OwnersLock attempt = Open();
+  EXPECT_TRUE(*remover.TryOwnCgroups());
+  EXPECT_FALSE(*attempt.TryOwnCgroups());
+  remover.ReleaseCgroups();
+  ASSERT_OK(attempt.ShareCgroups());
+  EXPECT_FALSE(*remover.TryOwnCgroups());
+}
+
 TEST_F(Locks, e09_locks_of_the_database_outlive_a_reader_outside) {
   Store store = data_.Open();
   PendingRun(store);

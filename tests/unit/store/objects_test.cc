@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Revisions, images, names and the ids a person types.
+#include <algorithm>
+
 #include "tests/unit/store/support.h"
 
 namespace bailiff::controller {
@@ -92,6 +94,27 @@ TEST_F(Objects, what_is_in_use_is_not_removed) {
   ASSERT_OK(store_.InsertRevision(SampleRevision(2)));
   ASSERT_OK(store_.RemoveRevision(SampleRevision(2).revision));
   ASSERT_CODE(ErrorCode::kRevisionUnknown, store_.RemoveRevision(SampleRevision(2).revision));
+}
+
+TEST_F(Objects, references_are_what_the_rows_name) {
+  ASSERT_OK(store_.InsertImage(SampleImage(), "one"));
+  const AttemptRow pending = PendingRun(store_, 1);
+  ASSERT_OK(store_.InsertRevision(SampleRevision(2)));
+  auto rows = store_.GetReferences();
+  ASSERT_OK(rows);
+  EXPECT_EQ(rows->images, std::vector<std::string>{SampleImage().image.substr(7)});
+  EXPECT_EQ(rows->revisions.size(), 2U);
+  EXPECT_TRUE(std::is_sorted(rows->revisions.begin(), rows->revisions.end()));
+  EXPECT_EQ(rows->open_trees, std::vector<std::string>{SampleRevision().tree});
+  EXPECT_TRUE(rows->running.empty());
+  ASSERT_OK(store_.Claim({pending.id, 0, "native", "{}", "{}"}));
+  rows = store_.GetReferences();
+  ASSERT_OK(rows);
+  EXPECT_EQ(rows->running, std::vector<std::string>{pending.id});
+  EXPECT_EQ(rows->open_trees, std::vector<std::string>{SampleRevision().tree});
+  const AttemptRow second = PendingRun(store_, 2);
+  ASSERT_OK(store_.Cancel(second.id, 0, "r"));
+  ASSERT_OK(store_.AuditRemoval("{}"));
 }
 
 TEST_F(Objects, run_of_an_unknown_revision_is_refused) {
