@@ -26,8 +26,8 @@ struct Globals {
 
 // A file or directory named on the command line, opened before the operator's rights are given up.
 struct Opened {
-  ipc::Fd fd;        // kNewDirectory, kNewFile: the parent
-  std::string name;  // as typed; for kNewDirectory and kNewFile the last component
+  ipc::Fd fd;        // kNewDirectory, kNewFile, kWholeFile: the parent
+  std::string name;  // as typed; for kNewDirectory, kNewFile and kWholeFile the last component
   ipc::Fd made;      // kNewFile: the file, open for writing
 };
 

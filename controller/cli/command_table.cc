@@ -112,6 +112,8 @@ constexpr std::array kEvidenceArguments = {
     Argument{"H", Opens::kText, "evidence id, or a unique prefix of 12 hex digits or more"}};
 constexpr std::array kEvidenceOptions = {
     Option{"raw", {}, "the canonical bytes alone, whose digest is the id"}};
+constexpr std::array kBackupArguments = {
+    Argument{"FILE", Opens::kWholeFile, "a file that does not exist yet"}};
 constexpr std::array kGcOptions = {
     Option{"dry-run", {}, "say what would be removed, and remove nothing"}};
 constexpr std::array kSurfaceOptions = {
@@ -271,6 +273,22 @@ constexpr std::array kVerbs = {
             "The id is the SHA-256 of \"bailiff.evidence.v1\", one zero byte and the canonical "
             "bytes, which --raw prints.",
             kEvidenceArguments, kEvidenceOptions, Needs::kStore},
+    VerbRow{Verb::kBackup,
+            "backup",
+            "",
+            "write a copy that can be restored into one file",
+            "A tar of the database as it is at one moment and of every object and image it names, "
+            "each object checked "
+            "against its digest. Runs and imports go on meanwhile. FILE has its name only once all "
+            "of it is on the disk. "
+            "To restore: mkdir -m 0700 DIR && tar -xpf FILE --numeric-owner -C DIR, as root, or "
+            "without --numeric-owner as "
+            "the user whose data it is; then --data-dir DIR. Do not use the copy of a host's data "
+            "directory on that host "
+            "while the original is in use.",
+            kBackupArguments,
+            {},
+            Needs::kHelpers},
     VerbRow{Verb::kGc,
             "gc",
             "",

@@ -66,6 +66,18 @@ bool IsDirectory(const ipc::Fd& fd) {
   return fstat(fd.get(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+// The file a backup is written to, as the operator: it has no name until it is whole and durable.
+Result<ipc::Fd> MakeUnnamedFile(const Opened& target) {
+  ipc::Fd file(openat(target.fd.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (file.valid()) return file;
+  Error error = SystemError("openat(O_TMPFILE)", target.name);
+  if (error.system_error == EACCES || error.system_error == EPERM)
+    error.code = ErrorCode::kFileDenied;
+  if (error.system_error == EOPNOTSUPP || error.system_error == EISDIR)
+    error.fix = "write it to a local file system (ext4, xfs, btrfs, tmpfs) and copy it from there";
+  return error;
+}
+
 }  // namespace
 
 Result<std::string> DataDirectoryOf(const Command& command) {
@@ -101,6 +113,12 @@ Result<HostModeRequest> MakeHostRequest(Command& command) {
     if (opens == Opens::kNewDirectory) {
       BAILIFF_TRY_ASSIGN(request.export_directory, MakeExportDirectory(opened, plan));
     }
+  }
+  for (std::size_t i = 0; i < command.opened.size(); ++i) {
+    if (command.row->arguments[i].opens != Opens::kWholeFile) continue;
+    BAILIFF_TRY_ASSIGN(request.new_file, MakeUnnamedFile(command.opened[i]));
+    request.new_file_parent = std::move(command.opened[i].fd);
+    request.new_file_name = command.opened[i].name;
   }
   if (command.source.fd.valid()) {
     request.operand_directories.push_back(std::move(command.source.fd));

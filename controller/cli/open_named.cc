@@ -165,7 +165,8 @@ Result<void> OpenNamed(Command& command) {
         BAILIFF_TRY_ASSIGN(opened, name == "-" ? OpenStandardOutput(command) : OpenParent(name));
         break;
       }
-      case Opens::kNewDirectory: {
+      case Opens::kNewDirectory:
+      case Opens::kWholeFile: {
         BAILIFF_TRY_ASSIGN(opened, OpenParent(name));
         break;
       }

@@ -81,6 +81,8 @@ Result<int> Dispatch(Context& context) {
       return CheckRecover(context);
     case Verb::kEvidenceShow:
       return EvidenceShow(context);
+    case Verb::kBackup:
+      return Backup(context);
     case Verb::kGc:
       return Gc(context);
     case Verb::kSurface:

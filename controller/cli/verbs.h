@@ -43,6 +43,7 @@ Result<int> CheckLogs(Context& context);
 Result<int> CheckCancel(Context& context);
 Result<int> CheckRecover(Context& context);
 Result<int> EvidenceShow(Context& context);
+Result<int> Backup(Context& context);
 Result<int> Gc(Context& context);
 Result<int> Surface(Context& context);
 Result<int> Doctor(Context& context);

@@ -330,6 +330,31 @@ Result<void> Database::Read(const std::function<Result<void>()>& body) {
   }
 }
 
+Result<void> Database::CopyTo(const std::string& path) {
+  if (const int error = BAILIFF_FAULT(StoreCopy)) return Injected(path, error);
+  BAILIFF_TRY_ASSIGN(Database copy, Open({.path = path, .create = true, .busy_ms = busy_ms_}));
+  // The copy has no log yet that could be ahead of its file.
+  BAILIFF_TRY(copy.Script("PRAGMA journal_mode=DELETE"));
+  sqlite3_backup* const backup = sqlite3_backup_init(copy.database_, "main", database_, "main");
+  if (backup == nullptr)
+    return MakeError(copy.database_, sqlite3_extended_errcode(copy.database_), path);
+  int result = SQLITE_OK;
+  do {
+    result = sqlite3_backup_step(backup, -1);
+  } while (result == SQLITE_OK);
+  const int finished = sqlite3_backup_finish(backup);
+  if (result != SQLITE_DONE) return MakeError(copy.database_, result, path);
+  if (finished != SQLITE_OK) return MakeError(copy.database_, finished, path);
+  BAILIFF_TRY_ASSIGN(Statement check, copy.Prepare("PRAGMA integrity_check(1)"));
+  BAILIFF_TRY_ASSIGN(const bool row, check.Step());
+  if (!row || check.Bytes(0) != "ok")
+    return Error{.code = ErrorCode::kStoreCorrupt,
+                 .subject = path,
+                 .why = row ? check.Bytes(0) : "the check says nothing",
+                 .fix = {}};
+  return {};
+}
+
 std::int64_t Database::LastRow() const { return sqlite3_last_insert_rowid(database_); }
 
 bool Database::in_transaction() const {

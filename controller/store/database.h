@@ -95,6 +95,8 @@ class Database {
   // a process reads all of it again. For a time when nobody waits for this one. The log's commits
   // are durable with or without it.
   Result<void> WriteBack();
+  // This database as it is at one moment, in a new file: one read snapshot, so writers go on.
+  Result<void> CopyTo(const std::string& path);
 
   std::int64_t LastRow() const;
   bool in_transaction() const;

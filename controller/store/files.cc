@@ -71,25 +71,6 @@ struct CloseDirectory {
   void operator()(DIR* directory) const { closedir(directory); }
 };
 
-// The names in a directory. A descriptor of its own, so that the caller's position does not move.
-Result<std::vector<std::string>> Names(int directory, std::string_view subject) {
-  BAILIFF_TRY_ASSIGN(ipc::Fd fd, ipc::OpenAt(directory, ".", O_RDONLY | O_DIRECTORY));
-  const std::unique_ptr<DIR, CloseDirectory> stream(fdopendir(fd.get()));
-  if (stream == nullptr) return SystemError("fdopendir", subject);
-  static_cast<void>(fd.release());  // the stream owns it now
-  std::vector<std::string> names;
-  for (;;) {
-    errno = 0;
-    const dirent* entry = readdir(stream.get());
-    if (entry == nullptr) {
-      if (errno != 0) return SystemError("readdir", subject);
-      return names;
-    }
-    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-      names.emplace_back(entry->d_name);
-  }
-}
-
 // A directory opened so that its entries can be read and removed, whatever its mode.
 Result<ipc::Fd> OpenForRemoval(int parent, const char* name) {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
@@ -119,7 +100,7 @@ class Removal {
     top_ = top.get();
     // What lay too deep was moved up to `top`, so it is read until nothing is left.
     for (;;) {
-      BAILIFF_TRY_ASSIGN(const auto names, Names(top_, name));
+      BAILIFF_TRY_ASSIGN(const auto names, ListDirectory(top_, name));
       if (names.empty()) break;
       for (const std::string& entry : names) BAILIFF_TRY(Below(top_, entry.c_str(), 1));
     }
@@ -140,7 +121,7 @@ class Removal {
     }
     {
       BAILIFF_TRY_ASSIGN(const ipc::Fd directory, OpenForRemoval(parent, name));
-      BAILIFF_TRY_ASSIGN(const auto names, Names(directory.get(), name));
+      BAILIFF_TRY_ASSIGN(const auto names, ListDirectory(directory.get(), name));
       for (const std::string& entry : names)
         BAILIFF_TRY(Below(directory.get(), entry.c_str(), depth + 1));
     }
@@ -153,6 +134,24 @@ class Removal {
 };
 
 }  // namespace
+
+Result<std::vector<std::string>> ListDirectory(int directory, std::string_view subject) {
+  BAILIFF_TRY_ASSIGN(ipc::Fd fd, ipc::OpenAt(directory, ".", O_RDONLY | O_DIRECTORY));
+  const std::unique_ptr<DIR, CloseDirectory> stream(fdopendir(fd.get()));
+  if (stream == nullptr) return SystemError("fdopendir", subject);
+  static_cast<void>(fd.release());  // the stream owns it now
+  std::vector<std::string> names;
+  for (;;) {
+    errno = 0;
+    const dirent* entry = readdir(stream.get());
+    if (entry == nullptr) {
+      if (errno != 0) return SystemError("readdir", subject);
+      return names;
+    }
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+      names.emplace_back(entry->d_name);
+  }
+}
 
 Result<void> RemoveTree(int parent, const char* name) { return Removal().Run(parent, name); }
 

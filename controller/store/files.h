@@ -3,7 +3,9 @@
 // descriptor, following no link, durable when they return.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "ipc/fd.h"
 #include "ipc/result.h"
@@ -22,6 +24,9 @@ Result<void> SyncDirectory(int directory, std::string_view subject);
 
 // renameat2(2) RENAME_NOREPLACE within one file system, then fsync of the target's directory.
 Result<void> RenameDurably(int from, const char* old_name, int to, const char* new_name);
+
+// The names in a directory but "." and "..". The caller's position in it does not move.
+Result<std::vector<std::string>> ListDirectory(int directory, std::string_view subject);
 
 // Removes `name` below `parent` and all in it, following no link and crossing no mount (EXDEV),
 // whatever the modes of its directories and however deep they lie. A name that does not exist is

@@ -56,6 +56,14 @@ class Store {
   // PRAGMA quick_check or integrity_check; ok or kStoreCorrupt with the first finding.
   Result<void> CheckIntegrity(bool full);
 
+  // Writes the database as it is at one moment into a new file at `path` (below the data
+  // directory), whole and checked, in WAL mode like itself; writers go on. Nothing is left of a
+  // copy that fails but the file.
+  Result<void> CopyTo(const std::string& path);
+  // Records that a backup is whole and is about to get its name. `archive_json`: what it is known
+  // by.
+  Result<void> AuditBackup(std::string_view archive_json);
+
   // --- sources and images. Inserting the same row again is no error; another one under an id that
   // exists is kRowDiffers: an id, once trusted, never changes what it means.
   Result<void> InsertRevision(const RevisionRow& row);

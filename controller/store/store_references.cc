@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rows refer to, for removing what they do not.
+// The rows as a whole: what they refer to, for removing what they do not; a copy of them.
 #include "controller/store/database.h"
 #include "controller/store/statements.h"
 #include "controller/store/store.h"
@@ -45,6 +45,18 @@ Result<void> Store::AuditRemoval(std::string_view removed_json) {
   return Write([&](Database& database) -> Result<void> {
     BAILIFF_TRY_ASSIGN(const Authority authority, statements::AuthorityOf(database));
     return Audit(database, "gc.remove", authority.repository, removed_json, "{}");
+  });
+}
+
+Result<void> Store::CopyTo(const std::string& path) {
+  BAILIFF_TRY_ASSIGN(Database* const database, Connection());
+  return Settle(database->CopyTo(path));
+}
+
+Result<void> Store::AuditBackup(std::string_view archive_json) {
+  return Write([&](Database& database) -> Result<void> {
+    BAILIFF_TRY_ASSIGN(const Authority authority, statements::AuthorityOf(database));
+    return Audit(database, "backup.create", authority.repository, "{}", archive_json);
   });
 }
 

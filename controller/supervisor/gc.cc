@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/supervisor/gc.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,8 +11,8 @@
 #include <vector>
 
 #include "controller/store/files.h"
+#include "controller/supervisor/marks.h"
 #include "controller/supervisor/measure.h"
-#include "controller/supervisor/object_store.h"
 #include "controller/supervisor/objects.h"
 #include "controller/supervisor/spools.h"
 #include "controller/supervisor/staging_directory.h"
@@ -26,51 +25,11 @@ using policy::Digest;
 using policy::ObjectKind;
 using Contents = OwnersLock::Contents;
 
-Result<std::vector<std::string>> Names(int directory, const char* subject) {
-  BAILIFF_TRY_ASSIGN(ipc::Fd listing, ipc::OpenAt(directory, ".", O_RDONLY | O_DIRECTORY));
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(listing.get()), closedir);
-  if (stream == nullptr) return SystemError("fdopendir", subject);
-  static_cast<void>(listing.release());
-  std::vector<std::string> names;
-  while (const dirent* entry = readdir(stream.get())) names.emplace_back(entry->d_name);
-  return names;
-}
-
 bool Has(const std::vector<std::string>& sorted, const std::string& name) {
   return std::binary_search(sorted.begin(), sorted.end(), name);
 }
 
 Error Cancelled() { return {ErrorCode::kCancelled, "gc", "nothing was removed", 0, {}}; }
-
-// The blobs that the trees of revisions have. Each tree is read once.
-class Marks {
- public:
-  Marks(const JobHost& host, const JobHooks& hooks) : host_(host), hooks_(hooks) {}
-
-  Result<void> Add(const std::vector<std::string>& trees) {
-    for (const std::string& name : trees) {
-      if (Has(known_, name)) continue;
-      const auto tree = policy::ParseDigest(name);
-      if (!tree) return Error{ErrorCode::kStoreCorrupt, name, "is no digest of a tree", 0, {}};
-      BAILIFF_TRY_ASSIGN(const std::vector<ListedEntry> entries, ListTree(host_, *tree, hooks_));
-      for (const ListedEntry& entry : entries) blobs_.push_back(entry.blob);
-      std::sort(blobs_.begin(), blobs_.end());
-      blobs_.erase(std::unique(blobs_.begin(), blobs_.end()), blobs_.end());
-    }
-    known_ = trees;
-    return {};
-  }
-
-  bool HasBlob(const Digest& blob) const {
-    return std::binary_search(blobs_.begin(), blobs_.end(), blob);
-  }
-
- private:
-  const JobHost& host_;
-  const JobHooks& hooks_;
-  std::vector<std::string> known_;
-  std::vector<Digest> blobs_;
-};
 
 // What is moved: from a directory below the data directory, to a name of its own in the trash.
 struct Garbage {
@@ -182,13 +141,13 @@ class Collection {
     for (const ObjectKind kind : {ObjectKind::kBlob, ObjectKind::kTree, ObjectKind::kRevision}) {
       const std::string shelves = "objects/" + std::string(policy::ObjectKindName(kind));
       BAILIFF_TRY_ASSIGN(const ipc::Fd top, OpenData(host_.data, shelves));
-      BAILIFF_TRY_ASSIGN(const auto prefixes, Names(top.get(), "objects"));
+      BAILIFF_TRY_ASSIGN(const auto prefixes, ListDirectory(top.get(), "objects"));
       for (const std::string& prefix : prefixes) {
-        if (prefix.size() != 2 || prefix[0] == '.') continue;
+        if (prefix.size() != 2) continue;
         if (hooks_.cancelled && hooks_.cancelled()) return Cancelled();
         const std::string shelf = shelves + "/" + prefix;
         BAILIFF_TRY_ASSIGN(const ipc::Fd directory, OpenData(host_.data, shelf));
-        BAILIFF_TRY_ASSIGN(const auto names, Names(directory.get(), "objects"));
+        BAILIFF_TRY_ASSIGN(const auto names, ListDirectory(directory.get(), "objects"));
         for (const std::string& name : names) {
           const std::string hex = prefix + name;
           const auto digest = policy::ParseDigest(hex);
@@ -204,7 +163,7 @@ class Collection {
   Result<void> FindDirectories(const std::string& directory, const std::vector<std::string>& wanted,
                                GarbagePart& part) {
     BAILIFF_TRY_ASSIGN(const ipc::Fd opened, OpenData(host_.data, directory));
-    BAILIFF_TRY_ASSIGN(const auto names, Names(opened.get(), directory.c_str()));
+    BAILIFF_TRY_ASSIGN(const auto names, ListDirectory(opened.get(), directory));
     for (const std::string& name : names) {
       if (!policy::ParseDigest(name) || Has(wanted, name)) continue;
       if (hooks_.cancelled && hooks_.cancelled()) return Cancelled();

@@ -184,7 +184,12 @@ Result<HostMode> EnterHostMode(HostModeRequest request) {
   BAILIFF_TRY_ASSIGN(
       Preparer preparer,
       Preparer::Start(mode.ids, mode.cgroup_parent,
-                      request.export_directory.valid() ? request.export_directory.get() : -1));
+                      request.export_directory.valid() ? request.export_directory.get() : -1,
+                      {request.new_file.get(), request.new_file_parent.get(),
+                       std::move(request.new_file_name)}));
+  // The controller itself keeps nothing that reaches the directory.
+  request.new_file_parent.reset();
+  mode.new_file = std::move(request.new_file);
   BAILIFF_TRY(Unshare());
   BAILIFF_TRY(preparer.WriteMaps());
   BAILIFF_TRY(BecomeInside(mode.ids));

@@ -23,7 +23,10 @@ struct HostModeRequest {
   ipc::Fd data_directory;  // opened and checked; may be invalid for a verb that needs none
   std::vector<ipc::Fd> operand_directories;  // opened as the operator; readable directories named
                                              // on the command line
-  ipc::Fd export_directory;   // a new directory the operator made for `source export`, or invalid
+  ipc::Fd export_directory;  // a new directory the operator made for `source export`, or invalid
+  ipc::Fd new_file;          // a file without a name the operator opened for `backup`, or invalid
+  ipc::Fd new_file_parent;   // where it will get `new_file_name`
+  std::string new_file_name;
   std::string cgroup_parent;  // --cgroup-parent, or empty
 };
 
@@ -42,6 +45,7 @@ struct HostMode {
   std::vector<ipc::Fd>
       operands;  // the same directories as mounts of this namespace: what views are cloned from
   ipc::Fd export_directory;
+  ipc::Fd new_file;  // gets its name from the preparer
   std::string cgroup_parent;
   std::string machine_id;  // /etc/machine-id, empty where the host has none
 

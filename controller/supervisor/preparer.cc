@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <utility>
 
 #include "controller/supervisor/preparer_process.h"
 
@@ -22,7 +23,7 @@ constexpr int kPatienceSeconds = 10;  // for any one answer, and for its end
 }  // namespace
 
 Result<Preparer> Preparer::Start(const HostIdPlan& plan, std::string cgroup_parent,
-                                 int export_directory) {
+                                 int export_directory, UnnamedFile unnamed) {
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
     return SystemError("socketpair", "preparer");
@@ -38,7 +39,8 @@ Result<Preparer> Preparer::Start(const HostIdPlan& plan, std::string cgroup_pare
   if (pid < 0) return SystemError("fork", "preparer");
   if (pid == 0) {
     ours.reset();
-    PreparerWork work{plan, std::move(cgroup_parent), export_directory, controller};
+    PreparerWork work{plan, std::move(cgroup_parent), export_directory, std::move(unnamed),
+                      controller};
     RunPreparer(work, theirs.get(), bell.get());
   }
   return Preparer(pid, std::move(ours), std::move(bell));
@@ -119,6 +121,7 @@ void Preparer::BeginRemoval() {
   // A request that is not taken shows as a cgroup that stays, which the next run takes away.
   static_cast<void>(Send(kLastRequest, "").ok());
 }
+Result<void> Preparer::NameFile() { return Ask('n', ""); }
 Result<void> Preparer::GiveBack() { return Ask('o', ""); }
 
 }  // namespace bailiff::controller

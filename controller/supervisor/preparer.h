@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one process of Bailiff that keeps the caller's privilege after the controller has given up
-// its own: it answers four fixed requests of the controller and ends. It reads no file of the data
+// its own: it answers five fixed requests of the controller and ends. It reads no file of the data
 // directory and nothing from outside.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <string>
 
 #include "controller/supervisor/host_ids.h"
+#include "controller/supervisor/preparer_process.h"
 #include "ipc/fd.h"
 
 namespace bailiff::controller {
@@ -16,9 +17,9 @@ namespace bailiff::controller {
 class Preparer {
  public:
   // Forks it. `cgroup_parent`: see cgroup_layout.h. `export_directory`: a directory it may hand
-  // back to the operator, or -1.
+  // back to the operator, or -1. `unnamed`: a file it may give its name.
   static Result<Preparer> Start(const HostIdPlan& plan, std::string cgroup_parent,
-                                int export_directory);
+                                int export_directory, UnnamedFile unnamed);
   Preparer(Preparer&&) noexcept = default;
   Preparer& operator=(Preparer&&) noexcept = default;
   Preparer(const Preparer&) = delete;
@@ -40,6 +41,9 @@ class Preparer {
   void BeginRemoval();
   // Gives the export directory and all in it to the operator.
   Result<void> GiveBack();
+  // Gives the file its name, as the operator, and makes it durable. Never in the place of another:
+  // kFileExists.
+  Result<void> NameFile();
 
  private:
   Preparer(pid_t pid, ipc::Fd socket, ipc::Fd bell)

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "controller/supervisor/cgroup_layout.h"
+#include "ipc/fault.h"
 #include "ipc/fd.h"
 
 namespace bailiff::controller {
@@ -254,6 +255,24 @@ Result<void> GiveBack(int directory, const HostIdPlan& plan, int depth) {
   return result;
 }
 
+// A file of O_TMPFILE has no name until all of it is on the disk: whatever dies before, nothing is
+// left, and what has the name is whole.
+Result<void> NameFile(const UnnamedFile& unnamed) {
+  const std::string link = "/proc/self/fd/" + std::to_string(unnamed.file);
+  if (const int error = BAILIFF_FAULT(BackupName))
+    return SystemError("linkat", unnamed.name, error);
+  if (linkat(AT_FDCWD, link.c_str(), unnamed.parent, unnamed.name.c_str(), AT_SYMLINK_FOLLOW) !=
+      0) {
+    Error error = SystemError("linkat", unnamed.name);
+    if (error.system_error == EEXIST) error.code = ErrorCode::kFileExists;
+    return error;
+  }
+  if (const int error = BAILIFF_FAULT(BackupNamed))
+    return SystemError("fsync", unnamed.name, error);
+  if (fsync(unnamed.parent) != 0) return SystemError("fsync", unnamed.name);
+  return {};
+}
+
 // A repository name is checked here too: this process is the one with the privilege.
 bool IsSubtreeName(const std::string& name) {
   constexpr std::string_view prefix = "bailiff.";
@@ -266,6 +285,7 @@ Result<void> Serve(PreparerWork& work, const std::string& request) {
   if (request == "m") return WriteMaps(work);
   if (request == "o" && work.export_directory >= 0)
     return GiveBack(work.export_directory, work.plan, 0);
+  if (request == "n" && work.unnamed.file >= 0) return NameFile(work.unnamed);
   if (request.size() > 1 && request[0] == 'c' && IsSubtreeName(request.substr(1)))
     return MakeCgroups(work, request.substr(1));
   if (request == "r" || request == std::string(1, kLastRequest)) return RemoveCgroups(work);

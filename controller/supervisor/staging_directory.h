@@ -21,6 +21,7 @@ class StagingDirectory {
   // Removes what is left. A failure leaves the directory to the next sweep.
   ~StagingDirectory();
 
+  const std::string& name() const { return name_; }
   int job() const { return job_.get(); }  // holds `out`
   int out() const { return out_.get(); }
 

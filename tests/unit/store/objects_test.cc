@@ -117,6 +117,20 @@ TEST_F(Objects, references_are_what_the_rows_name) {
   ASSERT_OK(store_.AuditRemoval("{}"));
 }
 
+TEST_F(Objects, a_copy_is_the_database_of_one_moment_and_opens_as_one) {
+  const AttemptRow pending = PendingRun(store_, 1);
+  const std::string path = data_.path + "/staging/copy.sqlite";
+  ASSERT_OK(store_.CopyTo(path));
+  ASSERT_OK(store_.Cancel(pending.id, 0, "after the copy"));
+  auto copy = Store::Open(
+      {.path = path, .operator_json = kOperator, .repository = store_.GetAuthority()->repository});
+  ASSERT_OK(copy);
+  ASSERT_OK(copy->CheckIntegrity(true));
+  EXPECT_EQ(copy->GetAttempt(pending.id)->state, AttemptState::kPending);
+  EXPECT_EQ(store_.GetAttempt(pending.id)->state, AttemptState::kCancelled);
+  ASSERT_OK(copy->Cancel(pending.id, 0, "in the copy"));  // it can be written, too
+}
+
 TEST_F(Objects, run_of_an_unknown_revision_is_refused) {
   RunChangeInput input = SampleRun();
   input.revision = SampleRevision(9).revision;
