@@ -52,7 +52,7 @@ enum class Opens : std::uint8_t {
   kDirectory,        // an existing directory
   kNewFile,       // a file that must not exist yet: its parent is opened; or "-", standard output
   kNewDirectory,  // a directory that must not exist yet: its parent is opened
-  kWholeFile,     // the same, but it has its name only once it is whole
+  kWholeFile,     // a file that must not exist yet: it gets its name once it is whole
 };
 
 struct Argument {

@@ -160,6 +160,11 @@ JobHost MakeJobHost(const HostMode& mode, std::uint32_t slot) {
   host.identity.clear_groups = !mode.one_id();
   host.identity.uid = id;
   host.identity.gid = id;
+  if (const std::uint32_t reader = mode.import_id(); reader != 0) {
+    host.source_reader = host.identity;
+    host.source_reader->uid_map = host.source_reader->gid_map = mode.Map(reader);
+    host.source_reader->uid = host.source_reader->gid = reader;
+  }
   return host;
 }
 

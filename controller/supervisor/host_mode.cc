@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "controller/supervisor/operand_mount.h"
+
 namespace bailiff::controller {
 namespace {
 
@@ -175,7 +177,11 @@ Result<HostMode> EnterHostMode(HostModeRequest request) {
       BAILIFF_TRY_ASSIGN(exported, clone(request.export_directory));
     }
     for (const ipc::Fd& directory : request.operand_directories) {
-      BAILIFF_TRY_ASSIGN(ipc::Fd tree, clone(directory));
+      const std::uint32_t reader = mode.import_id();
+      BAILIFF_TRY_ASSIGN(ipc::Fd tree,
+                         reader == 0 ? clone(directory)
+                                     : CloneForReading(directory.get(), mode.ids.first + reader - 1,
+                                                       mode.ids.first_gid + reader - 1));
       operands.push_back(std::move(tree));
     }
     return {};

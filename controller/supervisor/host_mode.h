@@ -50,8 +50,14 @@ struct HostMode {
   std::string machine_id;  // /etc/machine-id, empty where the host has none
 
   bool one_id() const { return ids.count == 0; }
-  std::uint32_t slots() const { return one_id() ? 256 : ids.count / kIdsPerSlot; }
+  std::uint32_t slots() const {
+    return one_id() ? 256 : (ids.count - (ids.root_started ? 1 : 0)) / kIdsPerSlot;
+  }
   SlotIds Slot(std::uint32_t slot) const;
+  // Started as root: the one id that reads the operands as their owner would (operand_mount.h), as
+  // a number of the controller's user namespace: the last of the range, which no slot uses. 0:
+  // there is none.
+  std::uint32_t import_id() const { return one_id() || !ids.root_started ? 0 : ids.count; }
   // Maps for a helper whose 0 is `id`; with `candidate`, its 65532 is that id too.
   std::vector<ipc::IdMap> Map(std::uint32_t id, std::optional<std::uint32_t> candidate = {}) const;
 };

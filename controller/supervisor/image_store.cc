@@ -153,8 +153,9 @@ Result<void> CheckImage(const JobClaims& claims, const ImageSource& source, int 
 
 }  // namespace
 
-Result<ImageInfo> ImportImage(const JobHost& host, const ImageSource& source,
+Result<ImageInfo> ImportImage(const JobHost& shared, const ImageSource& source,
                               const JobHooks& hooks) {
+  const JobHost host = source.directory >= 0 ? ReaderOf(shared) : shared;
   ImageInfo info;
   BAILIFF_TRY_ASSIGN(info.source, HashSource(source, hooks));
   BAILIFF_TRY_ASSIGN(const ipc::Fd images, OpenData(host.data, "images"));

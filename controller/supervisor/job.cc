@@ -307,6 +307,11 @@ bool AllDone(const Jobs& jobs) {
 
 }  // namespace
 
+JobHost ReaderOf(JobHost host) {
+  if (host.source_reader) host.identity = *host.source_reader;
+  return host;
+}
+
 Result<std::vector<JobClaims>> RunJobs(const JobHost& host, const std::vector<JobRequest>& requests,
                                        const JobHooks& hooks) {
   Jobs jobs;

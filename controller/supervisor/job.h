@@ -41,10 +41,15 @@ struct JobHost {
   int snapshotter = -1;  // executables (programs.h)
   int importer = -1;
   JobIdentity identity;
+  // Instead of it, where a job reads a directory the operator named (operand_mount.h).
+  std::optional<JobIdentity> source_reader;
   std::uint64_t reserve_bytes =
       256ULL << 20;  // the job is killed when free space or inodes fall under these
   std::uint64_t reserve_inodes = 4096;
 };
+
+// The same, as a job that reads a directory the operator named.
+JobHost ReaderOf(JobHost host);
 
 struct JobHooks {
   std::function<bool()>

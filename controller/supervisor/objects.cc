@@ -66,8 +66,9 @@ struct Revision {
 // One import: the importer stages, is reaped, and what it left is checked, hashed and named.
 // `revision_of` is asked with claims that name a tree.
 template <class RevisionOf>
-Result<RevisionInfo> ImportSource(const JobHost& host, JobRequest request, const JobHooks& hooks,
+Result<RevisionInfo> ImportSource(const JobHost& shared, JobRequest request, const JobHooks& hooks,
                                   RevisionOf revision_of) {
+  const JobHost host = ReaderOf(shared);
   BAILIFF_TRY(SweepStaging(host.data));
   BAILIFF_TRY_ASSIGN(const StagingDirectory staging, StagingDirectory::Make(host));
   request.out = staging.out();

@@ -58,6 +58,63 @@ revision=$r644 expect f06_without_the_bit 'outcome=unavailable reasons=["executa
 revision=$r755 expect f06_with_the_bit 'outcome=success stdout=ran\n' -- /source/tool.sh
 revision=$r4755 expect f06_modes_are_exact 'outcome=success stdout=555\040555\n' -- /bin/sh -c 'echo $(stat -c %a /source /source/tool.sh)'
 
+# --- f06: a private source, as root: what its owner owns is read, whoever that is, where the file system can show it so
+# private FOLDER OWNER: a source nobody but its owner may look into.
+private() {
+  mkdir -p "$1/sub" && echo secret >"$1/file" && echo deep >"$1/sub/deep"
+  chmod 600 "$1/file" && chmod 400 "$1/sub/deep" && chmod 700 "$1" "$1/sub" && chown -R "$2:$2" "$1"
+}
+# imported FOLDER: what the import says and, run, the source says.
+imported() {
+  local said
+  if ! said=$(bailiff --json source import "$1" 2>"$scratch/stderr"); then
+    grep -o 'snapshot.source.unreadable' "$scratch/stderr" || cat "$scratch/stderr"
+    return
+  fi
+  revision=$(member revision <<<"$said") cell -- /bin/cat /source/file /source/sub/deep | bytes_of stdout
+}
+mkdir "$scratch/ext4" "$scratch/tmpfs" "$scratch/ramfs"
+truncate -s 16M "$scratch/ext4.image" && mkfs.ext4 -q "$scratch/ext4.image" && mount -o loop "$scratch/ext4.image" "$scratch/ext4"
+mount -t tmpfs tmpfs "$scratch/tmpfs" && mount -t ramfs ramfs "$scratch/ramfs"
+read_=$(printf 'secret\ndeep')
+for owner in 0 4321; do
+  private "$scratch/ext4/of$owner" "$owner"
+  same "f06_private_on_ext4_of_$owner" "$(imported "$scratch/ext4/of$owner")" "$read_"
+  private "$scratch/tmpfs/of$owner" "$owner"
+  kernel=$(uname -r) minor=${kernel#*.}
+  if ((${kernel%%.*} > 6 || (${kernel%%.*} == 6 && ${minor%%[!0-9]*} >= 3))); then expected=$read_; else expected=snapshot.source.unreadable; fi
+  same "f06_private_on_tmpfs_of_$owner" "$(imported "$scratch/tmpfs/of$owner")" "$expected"
+  private "$scratch/ramfs/of$owner" "$owner"
+  same "f06_private_without_id_mapped_mounts_of_$owner" "$(imported "$scratch/ramfs/of$owner")" snapshot.source.unreadable
+done
+# What that id sees: the importer, held at its first write, has this one mount beside its own new directory; anybody else with the id has
+# nothing, since it is the mount that shows another owner and not the files.
+BAILIFF_HELPER_FAULT=HelperWrite=stop "$BAILIFF_BUILD/testing/bin/bailiff" --data-dir "$data" source import "$scratch/ext4/of0" >/dev/null 2>&1 &
+importing=$!
+importer=
+for ((i = 0; i < 100; i++)); do
+  importer=$(pgrep -P "$importing" -f importer | head -n 1)
+  [[ -n $importer && $(cut -d' ' -f5 "/proc/$importer/mountinfo" 2>/dev/null | sort | tr '\n' ' ') == "/ /in /out " ]] && break
+  sleep 0.1
+done
+same f06_the_importer_sees_that_source_alone "$(cut -d' ' -f5 "/proc/$importer/mountinfo" | sort | tr '\n' ' ')$(ls "/proc/$importer/root/" | tr '\n' ' ')" "/ /in /out in out "
+same f06_and_reads_it_only "$(awk '$5 == "/in" { print substr($6, 1, 3) }' "/proc/$importer/mountinfo") $(ls "/proc/$importer/root/in" | tr '\n' ' ')" "ro, file sub "
+reader=$(awk '/^Uid/ { print $2 }' "/proc/$importer/status")
+setpriv --reuid "$reader" --regid "$reader" --clear-groups cat "$scratch/ext4/of0/file" >/dev/null 2>&1
+same f06_its_id_reads_nothing_of_it_elsewhere "$? $((reader > 1000))" "1 1"
+kill -9 "$importing"
+wait "$importing" 2>/dev/null
+chown 4322:4322 "$scratch/ext4/of4321/sub/deep"
+bailiff source import "$scratch/ext4/of4321" >/dev/null 2>"$scratch/stderr"
+same f06_what_a_third_user_keeps_private_is_named "$? $(grep -c 'sub/deep.*snapshot.source.unreadable' "$scratch/stderr") $(grep -c 'fix: make it readable for others' "$scratch/stderr")" "77 1 1"
+same f06_the_source_is_as_it_was "$(stat -c '%u %a' "$scratch/ext4/of0/file" "$scratch/ext4/of0")" "$(printf '0 600\n0 700')"
+mkdir "$scratch/ordinary" && chown 4321:4321 "$scratch/ordinary" && chmod 711 "$scratch" && private "$scratch/of0" 0 && chmod 755 "$scratch/of0"
+as_user() { setpriv --reuid 4321 --regid 4321 --clear-groups env -i HOME="$scratch/ordinary" PATH="$PATH" "$BAILIFF_BUILD/bin/bailiff" "$@"; }
+as_user init >/dev/null 2>&1
+as_user source import "$scratch/of0" >/dev/null 2>"$scratch/stderr"
+same f06_an_ordinary_user_is_refused_what_it_may_not_read "$? $(grep -c 'snapshot.source.unreadable' "$scratch/stderr") $(grep -c 'fix: make it readable for others' "$scratch/stderr")" "77 1 1"
+umount "$scratch/ext4" "$scratch/tmpfs" "$scratch/ramfs"
+
 # --- f07: a writer while the source is read
 mkdir "$scratch/moving" && echo stays >"$scratch/moving/fixed"
 head -c 100000 /dev/urandom >"$scratch/moving/big"

@@ -2,12 +2,14 @@
 // Sources end to end: directory → objects → tree on disk → digest again, by the programs as they
 // are installed.
 #include <sys/mount.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 
+#include "controller/supervisor/operand_mount.h"
 #include "snapshotter/objects.h"
 #include "tests/unit/snapshotter/data_fixture.h"
 
@@ -204,6 +206,51 @@ TEST_F(SourceJobs, an_unreadable_file_is_named_with_its_fix) {
   EXPECT_EQ(refused.error().subject, "secret");
   ASSERT_EQ(chmod(source_.path().c_str(), 0700), 0);
   EXPECT_EQ(CodeOf(ImportDirectory(host_, source_.fd(), hooks_)), "snapshot.source.unreadable");
+}
+
+TEST_F(SourceJobs, f06_a_private_source_is_read_by_one_id_and_by_no_other) {
+  constexpr uid_t kReader = 1900000999;
+  source_.Write("secret", "x", 0600);
+  source_.Write("sub/deep", "y", 0400);
+  ASSERT_EQ(chmod((source_ / "sub").c_str(), 0700), 0);
+  ASSERT_EQ(chmod(source_.path().c_str(), 0700), 0);
+  const auto mounted = controller::CloneForReading(source_.fd(), kReader, kReader);
+  ASSERT_TRUE(mounted.ok()) << Why(mounted);
+  TempDirectory place;
+  ASSERT_EQ(syscall(SYS_move_mount, mounted->get(), "", AT_FDCWD, place.path().c_str(), 4), 0);
+  const ipc::Fd shown(open(place.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const auto by_other = ImportDirectory(host_, shown.get(), hooks_);
+  host_.source_reader = host_.identity;
+  host_.source_reader->uid_map = host_.source_reader->gid_map = {{0, kReader, 1}};
+  host_.source_reader->uid = host_.source_reader->gid = kReader;
+  const auto by_reader = ImportDirectory(host_, shown.get(), hooks_);
+  // Nobody writes through it, not even root, whose files these are.
+  EXPECT_EQ(openat(shown.get(), "secret", O_WRONLY | O_CLOEXEC), -1);
+  EXPECT_EQ(errno, EROFS);
+  EXPECT_EQ(umount2(place.path().c_str(), MNT_DETACH), 0);
+  EXPECT_EQ(CodeOf(by_other), "snapshot.source.unreadable");
+  ASSERT_TRUE(by_reader.ok()) << Why(by_reader);
+  EXPECT_EQ(by_reader->entries, 2U);
+  EXPECT_TRUE(EnsureTree(host_, by_reader->tree, hooks_).ok());
+}
+
+TEST_F(SourceJobs, f06_what_another_user_keeps_private_in_it_stays_private) {
+  constexpr uid_t kReader = 1900000999;
+  source_.Write("mine", "x", 0600);
+  source_.Write("theirs", "y", 0600);
+  ASSERT_EQ(chown((source_ / "theirs").c_str(), 1900000500, 1900000500), 0);
+  const auto mounted = controller::CloneForReading(source_.fd(), kReader, kReader);
+  ASSERT_TRUE(mounted.ok()) << Why(mounted);
+  TempDirectory place;
+  ASSERT_EQ(syscall(SYS_move_mount, mounted->get(), "", AT_FDCWD, place.path().c_str(), 4), 0);
+  const ipc::Fd shown(open(place.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  host_.source_reader = host_.identity;
+  host_.source_reader->uid_map = host_.source_reader->gid_map = {{0, kReader, 1}};
+  host_.source_reader->uid = host_.source_reader->gid = kReader;
+  const auto refused = ImportDirectory(host_, shown.get(), hooks_);
+  EXPECT_EQ(umount2(place.path().c_str(), MNT_DETACH), 0);
+  EXPECT_EQ(CodeOf(refused), "snapshot.source.unreadable");
+  EXPECT_EQ(refused.error().subject, "theirs");
 }
 
 TEST_F(SourceJobs, b14_what_is_mounted_inside_the_source_is_never_read) {
