@@ -248,7 +248,7 @@ bailiff --json check show "$attempt" >"$scratch/shown"
 leaves_nothing "R14.19 leaves nothing behind"
 
 # --- the rest
-says "backup over a file" 73 "*cli.file.exists*fix: name one that does not exist yet*" backup "$scratch/root.tar"
+says "backup over a file" 73 "*cli.file.exists*fix: choose another name*" backup "$scratch/root.tar"
 [[ $(bailiff --json backup "$scratch/backup.tar" | member schema) == bailiff/backup/v1 ]] && pass "backup answers" || fail "backup answers"
 answers "gc --dry-run" gc gc --dry-run
 answers "gc" gc gc
