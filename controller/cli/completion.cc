@@ -77,7 +77,7 @@ std::string BashValues(std::string_view name) {
   for (const VerbRow& row : Verbs()) {
     for (const Option& option : row.options) add(option);
   }
-  const std::string offer = "COMPREPLY=($(compgen -W '" + words + "' -- \"$current\"))";
+  std::string offer = "COMPREPLY=($(compgen -W '" + words + "' -- \"$current\"))";
   if (!path) return offer;
   return "compopt -o dirnames; " + (words.empty() ? "COMPREPLY=()" : offer);
 }
