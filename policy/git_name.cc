@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "policy/tree_path.h"
+
 namespace bailiff::policy {
 namespace {
 
@@ -13,8 +15,8 @@ int Nibble(char c) {
 }
 
 bool IsRefComponent(std::string_view component) {
-  return !component.empty() && component.front() != '.' && component.back() != '.' &&
-         !component.ends_with(".lock");
+  return !component.empty() && component.size() <= kMaxTreeComponent && component.front() != '.' &&
+         component.back() != '.' && !component.ends_with(".lock");
 }
 
 }  // namespace

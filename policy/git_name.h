@@ -31,8 +31,8 @@ std::optional<GitId> RawGitId(std::string_view bytes);
 inline constexpr std::size_t kMaxRefName = 1024;  // bytes of a full name
 
 // A full name as git-check-ref-format(1) allows it, beginning with "refs/", at most kMaxRefName
-// bytes. No component is empty, begins with '.', or ends with ".lock", so that as a relative path
-// it stays below the repository.
+// bytes. No component is empty, longer than a file's name can be (255 bytes), begins with '.', or
+// ends with ".lock", so that as a relative path it stays below the repository.
 bool IsFullRef(std::string_view name);
 
 // How a commit may be named: 40 lower-case hex digits, "HEAD", or a full ref. Nothing is

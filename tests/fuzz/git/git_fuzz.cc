@@ -108,8 +108,10 @@ void Ref(std::string_view bytes) {
   if (!value.ok()) return;
   if (const auto* name = std::get_if<std::string>(&*value)) {
     Demand(policy::IsFullRef(*name) && policy::IsCommitName(*name));
-    // As a path it stays below the repository.
-    Demand(policy::CheckTreePath(*name, policy::TreeNames::kImage) == policy::SnapshotFault::kNone);
+    // As a path it stays below the repository, and each part of it can be a file's name. How deep
+    // it is, its length alone bounds: nothing is built along it.
+    const auto fault = policy::CheckTreePath(*name, policy::TreeNames::kImage);
+    Demand(fault == policy::SnapshotFault::kNone || fault == policy::SnapshotFault::kDepth);
   }
 }
 

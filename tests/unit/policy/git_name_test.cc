@@ -33,8 +33,14 @@ TEST(GitName, a_full_ref_is_as_git_check_ref_format_says_and_stays_below) {
         "refs/a\tb", "refs/a\x7f", "refs/a~1",  "refs/a^",     "refs/a:b",      "refs/a?",
         "refs/a*",   "refs/[a",    "refs/a\\b", "refs/a@{1}",  "/refs/a",       "Refs/a"})
     EXPECT_FALSE(IsFullRef(name)) << name;
-  EXPECT_TRUE(IsFullRef("refs/" + std::string(1019, 'a')));
-  EXPECT_FALSE(IsFullRef("refs/" + std::string(1020, 'a')));
+  // Whole names, and parts as long as a file's name may be.
+  const std::string part(199, 'a');
+  const std::string whole = "refs/" + part + "/" + part + "/" + part + "/" + part + "/";
+  EXPECT_TRUE(IsFullRef(whole + std::string(219, 'a')));
+  EXPECT_FALSE(IsFullRef(whole + std::string(220, 'a')));
+  EXPECT_TRUE(IsFullRef("refs/" + std::string(255, 'a')));
+  EXPECT_FALSE(IsFullRef("refs/" + std::string(256, 'a')));
+  EXPECT_FALSE(IsFullRef("refs/" + std::string(256, 'a') + "/b"));
 }
 
 TEST(GitName, ids_are_lower_case_digits_and_back) {
