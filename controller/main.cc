@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // bailiff: the controller. The process graph of one call:
 //
-//   bailiff ──fork──► preparer       keeps the caller's rights for a few fixed requests, then ends
-//      │ spawn
-//      ├──────────► snapshotter, importer   one per job: bytes from outside become objects, trees,
-//      images ├──────────► collector              one per attempt: reads the two pipes of the
-//      candidate └──────────► warden ──clone──► candidate      builds the cell; reports the raw
-//      wait status
+//   bailiff ──fork──► preparer            keeps the caller's rights for a few fixed requests
+//      ├──spawn───────► snapshotter,        one per job: bytes from outside become objects,
+//      │                importer            trees, images
+//      ├──spawn───────► collector           one per attempt: reads the candidate's two pipes
+//      └──spawn───────► warden ──clone──► candidate
+//                                           builds the cell; reports the raw wait status
 //
 // A helper talks to the controller alone, over one channel; nobody but the controller opens the
 // database.

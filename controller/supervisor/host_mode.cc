@@ -87,7 +87,6 @@ Result<void> BecomeInside(const HostIdPlan& plan) {
   if (setresuid(0, 0, 0) != 0) return SystemError("setresuid", "controller");
   // set*id made /proc/self unreadable to ourselves' children; nobody else has this id.
   if (prctl(PR_SET_DUMPABLE, 1UL) != 0) return SystemError("PR_SET_DUMPABLE", "controller");
-  umask(077);
   return {};
 }
 
@@ -98,9 +97,18 @@ Result<void> BindInto(const char* from, const char* to) {
   return MoveMount(clone.get(), to);
 }
 
-// Puts an empty tmpfs over the root, fills it, and makes it the root.
-Result<void> PivotIntoTinyRoot(const ipc::Fd& data, const std::vector<ipc::Fd>& operands,
-                               const ipc::Fd& exported) {
+// What the tiny root shows besides the kernel's file systems.
+struct Mounts {
+  ipc::Fd data;
+  ipc::Fd exported;
+  std::vector<ipc::Fd> operands;
+};
+
+// Puts an empty tmpfs over the root, fills it, and makes it the root. By value: once they are
+// attached, nobody keeps a descriptor of the mounts themselves.
+Result<void> PivotIntoTinyRoot(Mounts mounts) {
+  // Root makes these directories, the controller walks through them, whatever the caller's mask.
+  umask(022);
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
     return SystemError("mount", "/");
   const ipc::Fd context(static_cast<int>(syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC)));
@@ -125,12 +133,12 @@ Result<void> PivotIntoTinyRoot(const ipc::Fd& data, const std::vector<ipc::Fd>& 
   BAILIFF_TRY(BindInto("/proc", "proc"));
   BAILIFF_TRY(BindInto("/dev", "dev"));
   BAILIFF_TRY(BindInto("/sys/fs/cgroup", "sys/fs/cgroup"));
-  if (data.valid()) BAILIFF_TRY(MoveMount(data.get(), "data"));
-  if (exported.valid()) BAILIFF_TRY(MoveMount(exported.get(), "export"));
-  for (std::size_t i = 0; i < operands.size(); ++i) {
+  if (mounts.data.valid()) BAILIFF_TRY(MoveMount(mounts.data.get(), "data"));
+  if (mounts.exported.valid()) BAILIFF_TRY(MoveMount(mounts.exported.get(), "export"));
+  for (std::size_t i = 0; i < mounts.operands.size(); ++i) {
     const std::string name = "operands/" + std::to_string(i);
     BAILIFF_TRY(MakeDirectory(name.c_str(), 0755));
-    BAILIFF_TRY(MoveMount(operands[i].get(), name.c_str()));
+    BAILIFF_TRY(MoveMount(mounts.operands[i].get(), name.c_str()));
   }
   if (syscall(SYS_pivot_root, ".", ".") != 0) return SystemError("pivot_root", ".");
   if (umount2(".", MNT_DETACH) != 0) return SystemError("umount2", "the host's root");
@@ -139,7 +147,33 @@ Result<void> PivotIntoTinyRoot(const ipc::Fd& data, const std::vector<ipc::Fd>& 
   attributes.attr_set = MOUNT_ATTR_RDONLY;
   if (syscall(SYS_mount_setattr, AT_FDCWD, "/", 0, &attributes, sizeof attributes) != 0)
     return SystemError("mount_setattr", "/");
+  umask(077);
   return {};
+}
+
+template <typename Clone, typename CloneOperand>
+Result<Mounts> CloneAll(const HostModeRequest& request, Clone clone, CloneOperand operand) {
+  Mounts mounts;
+  if (request.data_directory.valid()) {
+    BAILIFF_TRY_ASSIGN(mounts.data, clone(request.data_directory));
+  }
+  if (request.export_directory.valid()) {
+    BAILIFF_TRY_ASSIGN(mounts.exported, clone(request.export_directory));
+  }
+  for (const ipc::Fd& directory : request.operand_directories) {
+    BAILIFF_TRY_ASSIGN(ipc::Fd tree, operand(directory));
+    mounts.operands.push_back(std::move(tree));
+  }
+  return mounts;
+}
+
+Result<Mounts> CloneAllOutside(const HostModeRequest& request, const HostMode& mode) {
+  const std::uint32_t reader = mode.import_id();
+  return CloneAll(request, CloneOutside, [&](const ipc::Fd& directory) -> Result<ipc::Fd> {
+    if (reader == 0) return CloneOutside(directory);
+    return CloneForReading(directory.get(), mode.ids.first + reader - 1,
+                           mode.ids.first_gid + reader - 1);
+  });
 }
 
 }  // namespace
@@ -165,28 +199,10 @@ Result<HostMode> EnterHostMode(HostModeRequest request) {
   if (auto id = ipc::ReadFileAt(AT_FDCWD, "/etc/machine-id", 64); id.ok()) {
     mode.machine_id = id->substr(0, id->find('\n'));
   }
-  const bool outside = mode.ids.root_started;
-  ipc::Fd data;
-  ipc::Fd exported;
-  std::vector<ipc::Fd> operands;
-  const auto clone_all = [&](auto clone) -> Result<void> {
-    if (request.data_directory.valid()) {
-      BAILIFF_TRY_ASSIGN(data, clone(request.data_directory));
-    }
-    if (request.export_directory.valid()) {
-      BAILIFF_TRY_ASSIGN(exported, clone(request.export_directory));
-    }
-    for (const ipc::Fd& directory : request.operand_directories) {
-      const std::uint32_t reader = mode.import_id();
-      BAILIFF_TRY_ASSIGN(ipc::Fd tree,
-                         reader == 0 ? clone(directory)
-                                     : CloneForReading(directory.get(), mode.ids.first + reader - 1,
-                                                       mode.ids.first_gid + reader - 1));
-      operands.push_back(std::move(tree));
-    }
-    return {};
-  };
-  if (outside) BAILIFF_TRY(clone_all(CloneOutside));
+  Mounts mounts;
+  if (mode.ids.root_started) {
+    BAILIFF_TRY_ASSIGN(mounts, CloneAllOutside(request, mode));
+  }
   BAILIFF_TRY_ASSIGN(
       Preparer preparer,
       Preparer::Start(mode.ids, mode.cgroup_parent,
@@ -196,20 +212,29 @@ Result<HostMode> EnterHostMode(HostModeRequest request) {
   // The controller itself keeps nothing that reaches the directory.
   request.new_file_parent.reset();
   mode.new_file = std::move(request.new_file);
+  if (mode.ids.root_started) {
+    // Built by root in a mount namespace of the host's user namespace: copied into the controller's
+    // own, the kernel locks every mount in its place and every flag as it is (mount_namespaces(7),
+    // "Restrictions on mount namespaces"), whatever becomes of the controller.
+    if (unshare(CLONE_NEWNS) != 0) return SystemError("unshare(CLONE_NEWNS)", "controller");
+    BAILIFF_TRY(PivotIntoTinyRoot(std::move(mounts)));
+  }
   BAILIFF_TRY(Unshare());
   BAILIFF_TRY(preparer.WriteMaps());
   BAILIFF_TRY(BecomeInside(mode.ids));
-  if (!outside) BAILIFF_TRY(clone_all(CloneInside));
-  BAILIFF_TRY(PivotIntoTinyRoot(data, operands, exported));
+  if (!mode.ids.root_started) {
+    BAILIFF_TRY_ASSIGN(mounts, CloneAll(request, CloneInside, CloneInside));
+    BAILIFF_TRY(PivotIntoTinyRoot(std::move(mounts)));
+  }
   mode.preparer.emplace(std::move(preparer));
-  if (data.valid()) {
+  if (request.data_directory.valid()) {
     BAILIFF_TRY_ASSIGN(mode.data, ipc::OpenAt(AT_FDCWD, kDataMount, O_RDONLY | O_DIRECTORY));
   }
-  if (exported.valid()) {
+  if (request.export_directory.valid()) {
     BAILIFF_TRY_ASSIGN(mode.export_directory,
                        ipc::OpenAt(AT_FDCWD, "/export", O_RDONLY | O_DIRECTORY));
   }
-  for (std::size_t i = 0; i < operands.size(); ++i) {
+  for (std::size_t i = 0; i < request.operand_directories.size(); ++i) {
     BAILIFF_TRY_ASSIGN(
         ipc::Fd directory,
         ipc::OpenAt(AT_FDCWD, ("/operands/" + std::to_string(i)).c_str(), O_PATH | O_DIRECTORY));
