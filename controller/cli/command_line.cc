@@ -243,6 +243,12 @@ Result<void> ApplyOption(const Option& option, const std::vector<std::string>& v
   if (FindOption(GlobalOptions(), option.name) != nullptr) {
     return ApplyGlobal(option.name, values.back(), command);
   }
+  // No option has a meaning for it: a script's unset variable must not become a default.
+  if (!option.value.empty() &&
+      std::any_of(values.begin(), values.end(), [](const auto& value) { return value.empty(); })) {
+    return Usage(ErrorCode::kOptionValue, shown + " " + std::string(option.value),
+                 "the value is empty");
+  }
   if (IsClosedSet(option.value) && !OneOf(option.value, values.back())) {
     return Usage(ErrorCode::kOptionValue, shown + " " + Quoted(values.back()),
                  "not " + std::string(option.value), shown + " " + std::string(option.value));

@@ -105,6 +105,26 @@ TEST(CommandLine, R14_15_the_documented_line_of_the_seed) {
   EXPECT_THAT(command->arguments, ElementsAre("source-check-1", "0"));
 }
 
+// A script's unset variable: bailiff run --source "$source".
+TEST(CommandLine, no_option_takes_an_empty_value) {
+  std::size_t tried = 0;
+  for (const VerbRow& row : Verbs()) {
+    for (const Option& option : row.options) {
+      if (option.value.empty()) continue;
+      std::vector<std::string> words = {std::string(row.noun)};
+      if (!row.word.empty()) words.emplace_back(row.word);
+      words.push_back("--" + std::string(option.name));
+      words.emplace_back();
+      const auto command = ParseWords(words);
+      ASSERT_FALSE(command.ok()) << row.noun << " " << row.word << " --" << option.name;
+      EXPECT_EQ(command.error().code, ErrorCode::kOptionValue) << row.noun << " --" << option.name;
+      EXPECT_EQ(command.error().why, "the value is empty");
+      ++tried;
+    }
+  }
+  EXPECT_GT(tried, 20U);
+}
+
 TEST(CommandLine, docker_executable_is_for_aliases_and_absolute) {
   EXPECT_TRUE(Parse({"check-run-command", "a", "0", "--docker", "/usr/bin/docker"}).ok());
   EXPECT_EQ(Parse({"check-run-command", "a", "0", "--docker", "docker"}).error().code,
