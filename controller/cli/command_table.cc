@@ -36,8 +36,8 @@ constexpr Option kRaw{"raw", {}, "pass the command's bytes to a terminal as they
 
 constexpr std::array kImageImportArguments = {Argument{
     "FILE|DIR", Opens::kFileOrDirectory,
-    "an OCI layout (a directory or a tar), what docker save wrote, or a tar of a root file "
-    "system (plain, gzip, xz or zstd); - for standard input"}};
+    "an OCI layout (a directory or a tar), what docker save wrote, or a root file system as a tar "
+    "(plain, gzip, xz or zstd); - for standard input"}};
 constexpr std::array kImageImportOptions = {
     Option{"name", "NAME", "a local name for it"},
     Option{"format", "oci|docker|rootfs", "what it is", "what its content says"}};

@@ -74,7 +74,7 @@ Result<ipc::Fd> MakeUnnamedFile(const Opened& target) {
   if (error.system_error == EACCES || error.system_error == EPERM)
     error.code = ErrorCode::kFileDenied;
   if (error.system_error == EOPNOTSUPP || error.system_error == EISDIR)
-    error.fix = "write it to a local file system (ext4, xfs, btrfs, tmpfs) and copy it from there";
+    error.fix = "write it to a local file system such as ext4 or tmpfs, then copy it from there";
   return error;
 }
 
