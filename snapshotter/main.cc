@@ -24,6 +24,7 @@ Result<JobResult> Run(const Order& order, const Inputs& inputs, Reporter& report
     case Job::kImportDirectory:
     case Job::kImportImage:
     case Job::kImportGit:
+    case Job::kVerifyGit:
     case Job::kExportGit:
     case Job::kReadImageConfig:
     case Job::kExportImage:

@@ -106,6 +106,11 @@ Result<Order> Session::Receive() {
       if (!policy::IsCommitName(order.commit)) return Nonsense("no name of a commit");
       return order;
     }
+    case wire::SnapshotterGo::kVerifyGit: {
+      BAILIFF_TRY_ASSIGN(Order order, ReadTree(Job::kVerifyGit, go.verify_git().tree()));
+      order.skip_submodules = go.verify_git().skip_submodules();
+      return order;
+    }
     case wire::SnapshotterGo::kExportGit: {
       BAILIFF_TRY_ASSIGN(Order order, ReadTree(Job::kExportGit, go.export_git().tree()));
       const auto revision = policy::RawDigest(go.export_git().revision());

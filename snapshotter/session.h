@@ -20,6 +20,7 @@ enum class Job {
   kImportDirectory,
   kImportImage,
   kImportGit,
+  kVerifyGit,
   kExport,
   kExportGit,
   kListTree,
@@ -29,11 +30,11 @@ enum class Job {
 
 struct Order {
   Job job = Job::kMaterialize;
-  policy::Digest tree;     // kMaterialize, kExport, kExportGit, kListTree
+  policy::Digest tree;     // kMaterialize, kVerifyGit, kExport, kExportGit, kListTree
   std::uint32_t part = 0;  // kMaterialize
   std::uint32_t parts = 1;
   std::string commit;                                        // kImportGit: policy::IsCommitName
-  bool skip_submodules = false;                              // kImportGit
+  bool skip_submodules = false;                              // kImportGit, kVerifyGit
   policy::Digest revision;                                   // kExportGit
   bool as_commit = false;                                    // kExportGit
   policy::ImageFormat format = policy::ImageFormat::kFound;  // kImportImage

@@ -20,7 +20,8 @@ constexpr std::array kToWarden = {
 };
 constexpr std::array kToSnapshotter = {
     SentRow{"SnapshotterGo", "start",
-            "one of Materialize, VerifyTree, ImportDirectory, ImportImage, ImportGit, Export, "
+            "one of Materialize, VerifyTree, ImportDirectory, ImportImage, ImportGit, VerifyGit, "
+            "Export, "
             "ExportGit, ListTree, ReadImageConfig, ExportImage"},
     SentRow{"Cancel", "any", ""},
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/supervisor/job.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -14,6 +15,8 @@
 #include "controller/supervisor/helper_process.h"
 #include "controller/supervisor/intake.h"
 #include "controller/supervisor/job_order.h"
+#include "controller/supervisor/measure.h"
+#include "controller/supervisor/proc_text.h"
 #include "controller/supervisor/witness.h"
 #include "ipc/fault.h"
 #include "ipc/frame.h"
@@ -36,6 +39,9 @@ constexpr std::uint64_t kMemory = 192ULL
 constexpr std::uint64_t kImporterMemory = 768ULL << 20;  // zstd and xz windows
 constexpr rlim_t kDescriptors = 1024;  // 256 shelves of objects, 255 levels of directories
 constexpr std::size_t kMaxWarnings = 1001;
+constexpr seconds kFirstCount{1};
+constexpr std::uint64_t kSmallTalk = 1
+                                     << 20;  // diagnosis, and what it wrote before it was this job
 
 class RunningJob {
  public:
@@ -68,6 +74,24 @@ class RunningJob {
     if (failure_) return std::move(*failure_);
     if (!clean) return Died("it did not end after its last word");
     return std::move(claims_);
+  }
+
+  // What it has made so far, as the kernel and the disk show it: a hijacked helper stages without
+  // saying so, also into files without a name.
+  Result<void> CheckSpent(Clock::time_point now) {
+    const std::string io = "/proc/" + std::to_string(helper_.child().pid) + "/io";
+    // Unreadable once it has ended; then it writes no more.
+    if (const auto text = ipc::ReadFileAt(AT_FDCWD, io.c_str(), 4096); text.ok()) {
+      const auto written = ParseWritten(*text);
+      if (written && *written > row_.most_written + kSmallTalk)
+        return Error{ErrorCode::kJobStaged, "staging", "more bytes than the job may write", 0, {}};
+    }
+    if (request_.out < 0 || now < next_count_) return {};
+    // After 1, 2, 4, … s: a walk costs more than the rest of a tick.
+    next_count_ = now + std::max<Clock::duration>(now - began_, kFirstCount);
+    BAILIFF_TRY_ASSIGN(const bool more, HoldsMoreThan(request_.out, ".", row_.most_files));
+    if (!more) return {};
+    return Error{ErrorCode::kJobStaged, "staging", "more files than the job may make", 0, {}};
   }
 
   void Cancel() {
@@ -153,8 +177,10 @@ class RunningJob {
 
   // Ids of git come from the jobs that have them, and from no other.
   Result<void> CheckGit() const {
-    const bool git = request_.kind == JobKind::kImportGit || request_.kind == JobKind::kExportGit;
-    const bool commit = request_.kind == JobKind::kImportGit || request_.as_commit;
+    const bool imports =
+        request_.kind == JobKind::kImportGit || request_.kind == JobKind::kVerifyGit;
+    const bool git = imports || request_.kind == JobKind::kExportGit;
+    const bool commit = imports || request_.as_commit;
     if (claims_.git_tree.has_value() != git || claims_.git_commit.has_value() != commit)
       return Refuse("Done", "git ids that are not of this job");
     return {};
@@ -199,6 +225,8 @@ class RunningJob {
   ipc::FrameReader reader_;
   Phase phase_ = Phase::kStart;
   Clock::time_point deadline_;
+  const Clock::time_point began_ = Clock::now();
+  Clock::time_point next_count_ = began_ + kFirstCount;
   ProgressValue progress_;
   JobClaims claims_;
   std::optional<Error> failure_;
@@ -277,6 +305,7 @@ Result<void> Tick(const JobHost& host, const Jobs& jobs, const JobHooks& hooks) 
   for (const auto& job : jobs) {
     if (!job->done() && now >= job->deadline())
       return Error{ErrorCode::kJobDeadline, "job", "out of time", 0, {}};
+    if (!job->done()) BAILIFF_TRY(job->CheckSpent(now));
     sum.entries += job->progress().entries;
     sum.bytes += job->progress().bytes;
   }

@@ -83,8 +83,8 @@ struct JobClaims {
   std::optional<policy::Digest> tree;  // tree of a revision
   std::uint64_t entries = 0;
   std::uint64_t bytes = 0;
-  std::optional<policy::GitId> git_commit;  // kImportGit, kExportGit of a commit
-  std::optional<policy::GitId> git_tree;    // kImportGit, kExportGit
+  std::optional<policy::GitId> git_commit;  // kImportGit, kVerifyGit, kExportGit of a commit
+  std::optional<policy::GitId> git_tree;    // kImportGit, kVerifyGit, kExportGit
   std::vector<StagedObject> objects;
   std::vector<JobWarning> warnings;
   std::vector<ListedEntry> listed;
@@ -99,6 +99,7 @@ enum class JobKind {
   kImportDirectory,
   kImportImage,
   kImportGit,
+  kVerifyGit,
   kExport,
   kExportGit,
   kListTree,
@@ -108,13 +109,13 @@ enum class JobKind {
 
 struct JobRequest {
   JobKind kind;
-  policy::Digest tree = {};  // kMaterialize, kExport, kExportGit, kListTree
+  policy::Digest tree = {};  // kMaterialize, kVerifyGit, kExport, kExportGit, kListTree
   int in = -1;               // directory that becomes /in read-only
   int out = -1;              // directory that becomes /out, or -1
   std::uint32_t part = 0;    // kMaterialize: which share of the entries
   std::uint32_t parts = 1;
   std::string commit = {};       // kImportGit: policy::IsCommitName
-  bool skip_submodules = false;  // kImportGit
+  bool skip_submodules = false;  // kImportGit, kVerifyGit
   policy::Digest revision = {};  // kExportGit
   bool as_commit = false;        // kExportGit: a commit, else a tree alone
   int file = -1;                 // instead of `in`: a regular file that is passed as it is

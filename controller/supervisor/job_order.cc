@@ -11,6 +11,15 @@ using std::chrono::seconds;
 constexpr std::uint64_t kSlackBytes = 64ULL << 20;        // of a manifest beside the largest file
 constexpr std::uint64_t kArchiveSlackBytes = 1ULL << 30;  // headers and names of 200,000 entries
 
+// Beside the files of a source: its manifest, the proof of a commit, headers of a git repository.
+constexpr std::uint64_t kMostOfSource = policy::kSourceBounds.bytes + (256ULL << 20);
+constexpr std::uint64_t kSourceNodes =
+    policy::kSourceBounds.entries * (1 + policy::kDirectoriesPerEntry) + 1024;
+// The layers out of a compressed archive, and then the files out of the layers.
+constexpr std::uint64_t kMostOfImage = 2 * (policy::kImageBounds.bytes + kArchiveSlackBytes);
+constexpr std::uint64_t kImageNodes =
+    policy::kImageBounds.entries * (1 + policy::kDirectoriesPerEntry) + 1024;
+
 }  // namespace
 
 JobRow RowOf(JobKind kind) {
@@ -19,20 +28,27 @@ JobRow RowOf(JobKind kind) {
     case JobKind::kVerifySource:
     case JobKind::kExport:
     case JobKind::kListTree:
-      return {false, seconds{300}, policy::kSourceBounds.file_bytes + kSlackBytes};
+      return {false, seconds{300}, policy::kSourceBounds.file_bytes + kSlackBytes, kMostOfSource,
+              kSourceNodes};
     case JobKind::kVerifyImage:
       return {false, seconds{900}, policy::kImageBounds.file_bytes};
+    case JobKind::kVerifyGit:
+      return {true, seconds{300}, 0};
     case JobKind::kExportGit:
-      return {true, seconds{300}, policy::kSourceBounds.file_bytes + kSlackBytes};
+      return {true, seconds{300}, policy::kSourceBounds.file_bytes + kSlackBytes, kMostOfSource,
+              kSourceNodes};
     case JobKind::kImportDirectory:
     case JobKind::kImportGit:
-      return {true, seconds{600}, policy::kSourceBounds.file_bytes + kSlackBytes};
+      return {true, seconds{600}, policy::kSourceBounds.file_bytes + kSlackBytes, kMostOfSource,
+              kSourceNodes};
     case JobKind::kImportImage:
-      return {true, seconds{1800}, policy::kImageBounds.bytes + kArchiveSlackBytes};
+      return {true, seconds{1800}, policy::kImageBounds.bytes + kArchiveSlackBytes, kMostOfImage,
+              kImageNodes};
     case JobKind::kReadImageConfig:
       return {true, seconds{30}, 0};
     case JobKind::kExportImage:
-      return {true, seconds{900}, policy::kImageBounds.bytes + kArchiveSlackBytes};
+      return {true, seconds{900}, policy::kImageBounds.bytes + kArchiveSlackBytes,
+              policy::kImageBounds.bytes + kArchiveSlackBytes, 2};
   }
   return {false, seconds{0}, 0};
 }
@@ -52,6 +68,7 @@ std::uint64_t MostObjects(JobKind kind) {
     case JobKind::kVerifySource:
     case JobKind::kVerifyImage:
     case JobKind::kExport:
+    case JobKind::kVerifyGit:
     case JobKind::kExportGit:
     case JobKind::kListTree:
       break;
@@ -95,6 +112,10 @@ wire::ToSnapshotter GoFor(const JobRequest& request) {
     case JobKind::kImportGit:
       go->mutable_import_git()->set_commit(request.commit);
       go->mutable_import_git()->set_skip_submodules(request.skip_submodules);
+      break;
+    case JobKind::kVerifyGit:
+      go->mutable_verify_git()->set_tree(std::string(request.tree.raw()));
+      go->mutable_verify_git()->set_skip_submodules(request.skip_submodules);
       break;
     case JobKind::kExportGit:
       go->mutable_export_git()->set_tree(std::string(request.tree.raw()));

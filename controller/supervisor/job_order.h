@@ -12,9 +12,11 @@
 namespace bailiff::controller {
 
 struct JobRow {
-  bool importer;                  // else the snapshotter
-  std::chrono::seconds deadline;  // from Go to the last word
-  std::uint64_t largest_file;     // bytes it may write into one (RLIMIT_FSIZE)
+  bool importer;                   // else the snapshotter
+  std::chrono::seconds deadline;   // from Go to the last word
+  std::uint64_t largest_file;      // bytes it may write into one (RLIMIT_FSIZE)
+  std::uint64_t most_written = 0;  // into all, with what it writes twice or takes away again
+  std::uint64_t most_files = 0;    // and directories and links, that there may be at once
 };
 
 JobRow RowOf(JobKind kind);

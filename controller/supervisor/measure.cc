@@ -29,9 +29,7 @@ Result<Stream> OpenStream(int parent, const char* name) {
   return stream;
 }
 
-}  // namespace
-
-Result<std::uint64_t> MeasureTree(int parent, const char* name) {
+Result<std::uint64_t> Walk(int parent, const char* name, std::uint64_t most) {
   std::uint64_t bytes = 0;
   std::uint64_t entries = 0;
   std::set<std::pair<dev_t, ino_t>> shared;
@@ -42,7 +40,7 @@ Result<std::uint64_t> MeasureTree(int parent, const char* name) {
       if (errno == ENOENT) return {};
       return SystemError("fstatat", below);
     }
-    if (++entries > kMostEntries) return SystemError("fstatat", below, E2BIG);
+    if (++entries > most) return SystemError("fstatat", below, E2BIG);
     if (S_ISDIR(status.st_mode)) {
       auto stream = OpenStream(directory, below);
       if (!stream.ok() && stream.error().system_error == ENOENT) return {};
@@ -65,6 +63,19 @@ Result<std::uint64_t> MeasureTree(int parent, const char* name) {
     }
   }
   return bytes;
+}
+
+}  // namespace
+
+Result<std::uint64_t> MeasureTree(int parent, const char* name) {
+  return Walk(parent, name, kMostEntries);
+}
+
+Result<bool> HoldsMoreThan(int parent, const char* name, std::uint64_t most) {
+  const auto walked = Walk(parent, name, most);
+  if (walked.ok()) return false;
+  if (walked.error().system_error == E2BIG || walked.error().system_error == EMFILE) return true;
+  return walked.error();
 }
 
 }  // namespace bailiff::controller

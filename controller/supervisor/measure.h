@@ -12,4 +12,8 @@ namespace bailiff::controller {
 // meanwhile counts nothing. Fails (E2BIG) beyond a million entries.
 Result<std::uint64_t> MeasureTree(int parent, const char* name);
 
+// Whether there are more than `most` files, directories and links at and below `name`. True also
+// where they lie deeper than this process has descriptors.
+Result<bool> HoldsMoreThan(int parent, const char* name, std::uint64_t most);
+
 }  // namespace bailiff::controller

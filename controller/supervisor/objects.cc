@@ -64,10 +64,10 @@ struct Revision {
 };
 
 // One import: the importer stages, is reaped, and what it left is checked, hashed and named.
-// `revision_of` is asked with claims that name a tree.
-template <class RevisionOf>
+// `check` is asked about what lies in staging, with claims that name a tree; then `revision_of`.
+template <class Check, class RevisionOf>
 Result<RevisionInfo> ImportSource(const JobHost& shared, JobRequest request, const JobHooks& hooks,
-                                  RevisionOf revision_of) {
+                                  Check check, RevisionOf revision_of) {
   const JobHost host = ReaderOf(shared);
   BAILIFF_TRY(SweepStaging(host.data));
   BAILIFF_TRY_ASSIGN(const StagingDirectory staging, StagingDirectory::Make(host));
@@ -75,6 +75,7 @@ Result<RevisionInfo> ImportSource(const JobHost& shared, JobRequest request, con
   BAILIFF_TRY_ASSIGN(JobClaims claims, RunJob(host, request, hooks));
   if (const int error = BAILIFF_FAULT(JobReaped)) return SystemError("waitid", "importer", error);
   if (!claims.tree) return Mismatch("import", "names no tree");
+  BAILIFF_TRY(check(host, staging.out(), claims));
   BAILIFF_TRY_ASSIGN(Revision revision, revision_of(claims));
   BAILIFF_TRY(CheckImport(claims, revision.bytes));
   BAILIFF_TRY(TakeObjects(host.data, staging.out(), claims.objects, hooks));
@@ -170,6 +171,7 @@ Result<bool> IsDirectory(int parent, const char* name) {
 Result<RevisionInfo> ImportDirectory(const JobHost& host, int directory, const JobHooks& hooks) {
   return ImportSource(
       host, {JobKind::kImportDirectory, {}, directory}, hooks,
+      [](const JobHost&, int, const JobClaims&) -> Result<void> { return {}; },
       [](const JobClaims& claims) -> Result<Revision> {
         return Revision{policy::DirectoryRevision(*claims.tree), R"({"kind":"directory"})"};
       });
@@ -180,12 +182,26 @@ Result<RevisionInfo> ImportGit(const JobHost& host, int directory, const GitSour
   JobRequest request{JobKind::kImportGit, {}, directory};
   request.commit = source.commit;
   request.skip_submodules = source.skip_submodules;
-  return ImportSource(host, request, hooks, [&](const JobClaims& claims) -> Result<Revision> {
-    const policy::GitCommit commit{*claims.git_commit, *claims.git_tree};
-    const auto asked = policy::ParseGitId(source.commit);
-    if (asked && commit.commit != *asked) return Mismatch("import", "another commit");
-    return Revision{policy::GitRevision(*claims.tree, commit), policy::GitOrigin(commit), commit};
-  });
+  // That this commit has these files is found again by a fresh process, which reads what was staged
+  // and nothing of the repository.
+  const auto check = [&](const JobHost& reader, int staged,
+                         const JobClaims& claims) -> Result<void> {
+    JobRequest verify{JobKind::kVerifyGit, *claims.tree, staged};
+    verify.skip_submodules = source.skip_submodules;
+    BAILIFF_TRY_ASSIGN(const JobClaims found, RunJob(reader, verify, hooks));
+    if (found.git_commit != claims.git_commit || found.git_tree != claims.git_tree)
+      return Mismatch("import", "its files are not those of the commit");
+    return {};
+  };
+  return ImportSource(host, request, hooks, check,
+                      [&](const JobClaims& claims) -> Result<Revision> {
+                        const policy::GitCommit commit{*claims.git_commit, *claims.git_tree};
+                        const auto asked = policy::ParseGitId(source.commit);
+                        if (asked && commit.commit != *asked)
+                          return Mismatch("import", "another commit");
+                        return Revision{policy::GitRevision(*claims.tree, commit),
+                                        policy::GitOrigin(commit), commit};
+                      });
 }
 
 Result<void> EnsureTree(const JobHost& host, const Digest& tree, const JobHooks& hooks) {

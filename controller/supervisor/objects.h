@@ -60,8 +60,8 @@ struct GitSource {
 };
 
 // Imports one commit of the git repository `directory`, as above. A commit asked for by its 40
-// digits is the one the revision names; what a ref leads to, and which tree a commit has, is the
-// importer's word.
+// digits is the one the revision names, and its files are those that git hashes to it: a second
+// process finds so from what was staged. What a ref leads to is the importer's word.
 Result<RevisionInfo> ImportGit(const JobHost& host, int directory, const GitSource& source,
                                const JobHooks& hooks);
 

@@ -53,6 +53,17 @@ std::map<std::string, std::string> ParseStatus(std::string_view text) {
   return fields;
 }
 
+std::optional<std::uint64_t> ParseWritten(std::string_view io) {
+  constexpr std::string_view kName = "wchar: ";
+  const std::size_t at = io.find(kName);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::uint64_t value = 0;
+  const char* const begin = io.data() + at + kName.size();
+  const auto [end, error] = std::from_chars(begin, io.data() + io.size(), value);
+  if (error != std::errc() || end == begin) return std::nullopt;
+  return value;
+}
+
 std::optional<std::uint64_t> ParseStartTicks(std::string_view stat) {
   // The command's name is in parentheses and may hold anything, parentheses too: fields count from
   // the last one.

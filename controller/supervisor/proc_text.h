@@ -17,6 +17,8 @@ namespace bailiff::controller {
 // "Name:\tvalue" lines; runs of blanks inside a value become one space.
 std::map<std::string, std::string> ParseStatus(std::string_view text);
 std::optional<std::uint64_t> ParseStartTicks(std::string_view stat);
+// "wchar" of /proc/<pid>/io: bytes it has given to write(2) and its kin, whatever became of them.
+std::optional<std::uint64_t> ParseWritten(std::string_view io);
 
 // First column of /proc/<pid>/limits for a RLIMIT_*.
 const char* LimitName(int resource);

@@ -38,14 +38,15 @@ bool IsHex(std::string_view text) {
   return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
+constexpr std::array<std::pair<std::string_view, GitMode>, 6> kModes = {
+    {{"100644", GitMode::kFile},
+     {"100664", GitMode::kOldFile},
+     {"100755", GitMode::kExecutable},
+     {"120000", GitMode::kLink},
+     {"40000", GitMode::kTree},
+     {"160000", GitMode::kSubmodule}}};
+
 std::optional<GitMode> ModeOf(std::string_view octal) {
-  constexpr std::array<std::pair<std::string_view, GitMode>, 6> kModes = {
-      {{"100644", GitMode::kFile},
-       {"100664", GitMode::kFile},
-       {"100755", GitMode::kExecutable},
-       {"120000", GitMode::kLink},
-       {"40000", GitMode::kTree},
-       {"160000", GitMode::kSubmodule}}};
   for (const auto& [text, mode] : kModes) {
     if (text == octal) return mode;
   }
@@ -128,6 +129,25 @@ class TreeDecoder {
 };
 
 }  // namespace
+
+std::string_view GitModeText(GitMode mode) {
+  for (const auto& [text, known] : kModes) {
+    if (known == mode) return text;
+  }
+  return "";
+}
+
+GitMode GitModeOf(policy::EntryKind kind) {
+  switch (kind) {
+    case policy::EntryKind::kFile:
+      return GitMode::kFile;
+    case policy::EntryKind::kExecutable:
+      return GitMode::kExecutable;
+    case policy::EntryKind::kLink:
+      return GitMode::kLink;
+  }
+  return GitMode::kFile;
+}
 
 Result<GitId> DecodeCommit(std::string_view bytes, const GitId& id) {
   const auto tree = TakeIdLine(bytes, "tree ");

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ipc/result.h"
+#include "policy/tree_entry.h"
 #include "snapshotter/importer/git_objects.h"
 
 namespace bailiff::snapshotter {
@@ -26,7 +27,10 @@ struct GitTag {
 // What an annotated tag names: its first two lines.
 Result<GitTag> DecodeTag(std::string_view bytes, const policy::GitId& id);
 
-enum class GitMode : std::uint8_t { kFile, kExecutable, kLink, kTree, kSubmodule };
+// kOldFile: 100664, which old versions of git wrote; a plain file to everybody but its tree's id.
+enum class GitMode : std::uint8_t { kFile, kOldFile, kExecutable, kLink, kTree, kSubmodule };
+std::string_view GitModeText(GitMode mode);  // "100644", …
+GitMode GitModeOf(policy::EntryKind kind);
 
 struct GitEntry {
   GitMode mode;
@@ -35,11 +39,10 @@ struct GitEntry {
 };
 
 // All entries of one tree, at most `most` of them (else kEntries). kGitTree, with the entry's name
-// and the tree's id, for: modes other than git writes (100664, which old versions wrote, is a plain
-// file), modes with leading zeros, names that are empty or hold '/', entries out of git's order or
-// twice, a null id, a link where .gitmodules must be a file, bytes that are cut short.
-// kReservedName and kComponentBytes as everywhere (tree_path.h). Names are bytes otherwise. `path`:
-// of the tree, for messages.
+// and the tree's id, for: modes other than git writes, modes with leading zeros, names that are
+// empty or hold '/', entries out of git's order or twice, a null id, a link where .gitmodules must
+// be a file, bytes that are cut short. kReservedName and kComponentBytes as everywhere
+// (tree_path.h). Names are bytes otherwise. `path`: of the tree, for messages.
 Result<std::vector<GitEntry>> DecodeTree(std::string_view bytes, const policy::GitId& id,
                                          std::string_view path, std::uint64_t most);
 

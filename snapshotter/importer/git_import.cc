@@ -2,8 +2,10 @@
 #include "snapshotter/importer/git_import.h"
 
 #include <map>
+#include <vector>
 
 #include "snapshotter/importer/git_store.h"
+#include "snapshotter/importer/git_verify.h"
 #include "snapshotter/importer/git_walk.h"
 #include "snapshotter/importer/staging.h"
 #include "snapshotter/objects.h"
@@ -25,6 +27,7 @@ class GitImport final : public GitVisitor {
  public:
   GitImport(GitObjects& objects, int out, bool skip_submodules, Reporter& reporter)
       : objects_(objects),
+        out_(out),
         skip_submodules_(skip_submodules),
         staging_(out, reporter),
         reporter_(reporter) {}
@@ -35,6 +38,7 @@ class GitImport final : public GitVisitor {
                            : mode == GitMode::kExecutable ? EntryKind::kExecutable
                                                           : EntryKind::kFile;
     BAILIFF_TRY(builder_.Add(kind, stored.size, stored.digest, path));
+    if (mode == GitMode::kOldFile) left_out_.push_back({mode, std::string(path), id});
     if (stored.lfs && kind != EntryKind::kLink)
       BAILIFF_TRY(reporter_.Warn(SnapshotWarning::kLfsPointer, path));
     if (kind == EntryKind::kLink && stored.holds_nul)
@@ -46,14 +50,18 @@ class GitImport final : public GitVisitor {
     if (!skip_submodules_)
       return MakeFault(SnapshotFault::kGitSubmodule, path,
                        "a submodule, at commit " + commit.hex());
+    left_out_.push_back({GitMode::kSubmodule, std::string(path), commit});
     return reporter_.Warn(SnapshotWarning::kSubmoduleLeftOut, path);
   }
 
-  Result<void> EmptyTree(std::string_view path) override {
+  Result<void> EmptyTree(const GitId& id, std::string_view path) override {
+    left_out_.push_back({GitMode::kTree, std::string(path), id});
     return reporter_.Warn(SnapshotWarning::kEmptyDirectory, path);
   }
 
-  Result<JobResult> Finish(const policy::GitCommit& commit) {
+  // `bytes`: the commit's.
+  Result<JobResult> Finish(const policy::GitCommit& commit, std::string_view bytes) {
+    BAILIFF_TRY(StageGitProof(out_, bytes, std::move(left_out_)));
     JobResult result{{}, {}, builder_.entries(), builder_.bytes(), commit};
     BAILIFF_TRY_ASSIGN(const policy::Digest tree,
                        staging_.Put(ObjectKind::kTree, builder_.Finish()));
@@ -97,11 +105,13 @@ class GitImport final : public GitVisitor {
   }
 
   GitObjects& objects_;
+  int out_;
   bool skip_submodules_;
   TreeBuilder builder_{policy::kSourceBounds, policy::TreeNames::kSource};
   Staging staging_;
   Reporter& reporter_;
   std::map<GitId, Stored> known_;
+  std::vector<GitLeftOut> left_out_;
 };
 
 }  // namespace
@@ -121,7 +131,7 @@ Result<JobResult> ImportGit(int in, const std::string& path, int out, const GitI
   BAILIFF_TRY_ASSIGN(commit.tree, DecodeCommit(bytes.bytes(), commit.commit));
   GitImport import(*store, out, order.skip_submodules, reporter);
   BAILIFF_TRY(WalkGitTree(*store, commit.tree, policy::kSourceBounds, import));
-  return import.Finish(commit);
+  return import.Finish(commit, bytes.bytes());
 }
 
 }  // namespace bailiff::snapshotter

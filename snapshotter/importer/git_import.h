@@ -14,7 +14,8 @@ struct GitImportOrder {
 };
 
 // `in`, `path`: the repository, bare or not, as a descriptor and as a name. `out`: an empty
-// directory for the objects. The result carries the commit and its git tree.
+// directory for the objects, and for what proves them (git_verify.h). The result carries the commit
+// and its git tree.
 //
 // A commit named by its 40 digits must be a commit; a ref may lead there through annotated tags.
 // The commit, its trees and blobs are read, never its parents. Blobs are kept byte for byte:

@@ -54,7 +54,7 @@ class Walk {
       return MakeFault(SnapshotFault::kEntries, path_, "git tree " + id.hex());
     BAILIFF_TRY_ASSIGN(GitObject tree, ReadGitObject(objects_, id, GitType::kTree, header.size));
     BAILIFF_TRY_ASSIGN(std::vector<GitEntry> entries, DecodeTree(tree.bytes(), id, path_, left));
-    if (entries.empty() && !open_.empty()) BAILIFF_TRY(visitor_.EmptyTree(path_));
+    if (entries.empty() && !open_.empty()) BAILIFF_TRY(visitor_.EmptyTree(id, path_));
     open_.push_back({std::move(tree), std::move(entries), 0, parent_path});
     return {};
   }

@@ -28,7 +28,7 @@ class GitVisitor {
   virtual Result<void> Blob(GitMode mode, const policy::GitId& id, std::string_view path) = 0;
   virtual Result<void> Submodule(const policy::GitId& commit, std::string_view path) = 0;
   // A tree without entries: git writes none, and a source has no place for it.
-  virtual Result<void> EmptyTree(std::string_view path) = 0;
+  virtual Result<void> EmptyTree(const policy::GitId& id, std::string_view path) = 0;
 };
 
 // Visits everything below `root`, depth first, in git's order. Bounds: `bounds.entries` blobs and

@@ -11,6 +11,7 @@
 #include "snapshotter/importer/git_export.h"
 #include "snapshotter/importer/git_import.h"
 #include "snapshotter/importer/git_store.h"
+#include "snapshotter/importer/git_verify.h"
 #include "snapshotter/importer/image.h"
 
 namespace bailiff::snapshotter {
@@ -25,6 +26,8 @@ Result<JobResult> Run(const Order& order, const Inputs& inputs, Reporter& report
     case Job::kImportGit:
       return ImportGit(inputs.in, "/in", inputs.out, {order.commit, order.skip_submodules},
                        reporter);
+    case Job::kVerifyGit:
+      return VerifyGit(inputs.in, order.tree, order.skip_submodules, reporter);
     case Job::kExportGit:
       return ExportGit(
           inputs.in, inputs.out,

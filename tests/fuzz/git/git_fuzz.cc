@@ -87,7 +87,7 @@ class Checker final : public snapshotter::GitVisitor {
     return See(path);
   }
   Result<void> Submodule(const GitId&, std::string_view path) override { return See(path); }
-  Result<void> EmptyTree(std::string_view path) override {
+  Result<void> EmptyTree(const GitId&, std::string_view path) override {
     Demand(policy::CheckTreePath(path, policy::TreeNames::kSource) == policy::SnapshotFault::kNone);
     return {};
   }

@@ -57,6 +57,28 @@ TEST_F(GitJobs, a_commit_becomes_a_revision_whose_origin_names_it) {
   EXPECT_NE(directory->revision, imported->revision);
 }
 
+// What has no place in a tree of ours still counts for the git tree that the commit names, and a
+// second process finds that it does.
+TEST_F(GitJobs, b13_what_is_left_out_is_part_of_the_proof) {
+  const GitRepository repository;
+  const GitId blob = repository.Blob("int a;\n");
+  const GitId empty = repository.Tree({});
+  const GitId below = repository.Tree({{"100664", "b.c", blob},
+                                       {"40000", "empty", empty},
+                                       {"160000", "module", GitIdOf("commit", "elsewhere")}});
+  const GitId tree = repository.Tree({{"100664", "a-b", blob},
+                                      {"100664", "a.c", blob},
+                                      {"40000", "a", below},
+                                      {"40000", "hollow", repository.Tree({{"40000", "e", empty}})},
+                                      {"160000", "z", GitIdOf("commit", "elsewhere")}});
+  const GitId commit = repository.Commit(tree);
+  const auto imported = ImportGit(host_, repository.fd(), {commit.hex(), true}, hooks_);
+  ASSERT_TRUE(imported.ok()) << Why(imported);
+  EXPECT_EQ(imported->git->tree, tree);
+  EXPECT_EQ(imported->entries, 3U);
+  EXPECT_EQ(Staged(), 0U);
+}
+
 // A random tree: `entries` files and links, nested.
 GitId RandomTree(const GitRepository& repository, std::mt19937& random, int depth, int& count) {
   std::map<std::string, GitTreeEntry> entries;  // by git's order: '/' after a tree's name

@@ -12,6 +12,8 @@
 #include "ipc/fault.h"
 #include "snapshotter/helper_main.h"
 #include "snapshotter/importer/directory.h"
+#include "snapshotter/importer/git_store.h"
+#include "snapshotter/importer/git_verify.h"
 #include "snapshotter/importer/image.h"
 #include "snapshotter/materialize.h"
 #include "snapshotter/verify.h"
@@ -94,25 +96,72 @@ Result<JobResult> FalseImport(const std::string& lie, int out, Reporter& reporte
   return result;
 }
 
-// What was staged holds; what it is said to come from does not.
+// What was staged holds; what it is said to come from does not. The commit that was asked for holds
+// one file of one byte.
 Result<JobResult> FalseGit(const std::string& lie, const Order& order, int out,
                            Reporter& reporter) {
-  const std::string tree = "bailiff.tree.v1\n";
+  const std::string blob = lie == "git: files of another commit" ? "y" : "x";
+  const policy::Digest blob_id = policy::Hash(blob);
+  TreeBuilder builder(policy::kSourceBounds, policy::TreeNames::kSource);
+  const EntryKind kind =
+      lie == "git: an execute bit more" ? EntryKind::kExecutable : EntryKind::kFile;
+  if (lie != "git: a file less")
+    BAILIFF_TRY(builder.Add(kind, blob.size(), blob_id, lie == "git: another name" ? "b" : "a"));
+  if (lie == "git: a file more") BAILIFF_TRY(builder.Add(kind, blob.size(), blob_id, "b"));
+  const std::string tree = builder.Finish();
   policy::ObjectHasher hasher(ObjectKind::kTree);
   hasher.Update(tree);
   const policy::Digest tree_id = hasher.Finish();
+  BAILIFF_TRY_ASSIGN(const policy::GitId file, HashGitObject(GitType::kBlob, "x"));
+  BAILIFF_TRY_ASSIGN(const policy::GitId empty, HashGitObject(GitType::kTree, ""));
+  BAILIFF_TRY_ASSIGN(
+      const policy::GitId git_tree,
+      HashGitObject(GitType::kTree, std::string("100644 a").append(1, '\0').append(file.raw())));
+  std::string commit = "tree " + git_tree.hex() + "\n";
+  std::vector<GitLeftOut> left;
+  if (lie == "git: a tree of another commit") commit = "tree " + empty.hex() + "\n";
+  if (lie == "git: a commit that names no tree") commit = "parent " + git_tree.hex() + "\n";
+  if (lie == "git: a commit without end") commit.append(5 << 20, 'x');
+  if (lie == "git: a submodule nobody left out") left.push_back({GitMode::kSubmodule, "b", file});
+  if (lie == "git: a file as a submodule") left.push_back({GitMode::kSubmodule, "a", file});
+  if (lie == "git: a file left out") left.push_back({GitMode::kFile, "b", file});
+  if (lie == "git: a full tree left out") left.push_back({GitMode::kTree, "b", git_tree});
+  if (lie == "git: a path twice") {
+    left.push_back({GitMode::kTree, "b", empty});
+    left.push_back({GitMode::kTree, "b", empty});
+  }
+  if (lie == "git: a path of no tree") left.push_back({GitMode::kTree, "../b", empty});
+  if (lie == "git: a file and a tree of one name") left.push_back({GitMode::kTree, "a/b", empty});
   policy::GitCommit said;
   said.commit = policy::ParseGitId(order.commit).value_or(policy::GitId{});
-  said.tree.bytes.fill(7);
-  policy::GitCommit meant = said;
+  said.tree = git_tree;
   if (lie == "git: another commit") said.commit.bytes.fill(9);
-  if (lie == "git: another commit") meant = said;
+  if (lie == "git: another tree of the commit") said.tree.bytes.fill(9);
+  policy::GitCommit meant = said;
   if (lie == "git: a revision of another commit") meant.commit.bytes.fill(9);
   if (lie == "git: a revision of another git tree") meant.tree.bytes.fill(9);
   const std::string revision = policy::GitRevision(tree_id, meant);
   const policy::Digest id = policy::HashDomain("bailiff.revision.v1", revision);
+  const std::string blob_name = policy::StagedName(ObjectKind::kBlob, blob_id);
+  if (lie == "git: a blob with other bytes") {
+    Put(out, blob_name, "z");
+  } else if (lie == "git: a blob that is a FIFO") {
+    if (mknodat(out, blob_name.c_str(), S_IFIFO | 0644, 0) != 0)
+      return SystemError("mknodat", blob_name);
+  } else if (lie == "git: a blob that is a link") {
+    Put(out, "x", blob);
+    if (symlinkat("x", out, blob_name.c_str()) != 0) return SystemError("symlinkat", blob_name);
+  } else if (lie != "git: a blob that is not there") {
+    Put(out, blob_name, blob);
+  }
   Put(out, policy::StagedName(ObjectKind::kTree, tree_id), tree);
   Put(out, policy::StagedName(ObjectKind::kRevision, id), revision);
+  if (lie != "git: no proof") BAILIFF_TRY(StageGitProof(out, commit, left));
+  const bool bends = lie == "git: half a proof" || lie == "git: a list that is cut";
+  if (bends && unlinkat(out, "git-left-out", 0) != 0)
+    return SystemError("unlinkat", "git-left-out");
+  if (lie == "git: a list that is cut") Put(out, "git-left-out", "40000 b");
+  BAILIFF_TRY(reporter.Object(ObjectKind::kBlob, blob_id, blob.size()));
   BAILIFF_TRY(reporter.Object(ObjectKind::kTree, tree_id, tree.size()));
   BAILIFF_TRY(reporter.Object(ObjectKind::kRevision, id, revision.size()));
   JobResult result{id, tree_id, 0, 0, said};
@@ -301,6 +350,9 @@ Result<JobResult> Run(const Order& order, const Inputs& inputs, Reporter& report
       return FalseImage(lie, inputs.out, reporter);
     case Job::kImportGit:
       return FalseGit(lie, order, inputs.out, reporter);
+    case Job::kVerifyGit:
+      // A fresh process that has read nothing of the repository: the real one.
+      return VerifyGit(inputs.in, order.tree, order.skip_submodules, reporter);
     case Job::kExportGit:
       return JobResult{};
     case Job::kReadImageConfig:
@@ -315,6 +367,7 @@ Result<JobResult> Run(const Order& order, const Inputs& inputs, Reporter& report
 }  // namespace bailiff::snapshotter
 
 int main() {
+  if (!bailiff::snapshotter::InitialiseGit().ok()) return 1;
   return bailiff::snapshotter::HelperMain(bailiff::policy::Role::LIAR_ROLE,
                                           bailiff::snapshotter::Run);
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "tests/unit/snapshotter/data_fixture.h"
+#include "tests/unit/snapshotter/git_repository.h"
 
 namespace bailiff::test {
 namespace {
@@ -80,10 +81,35 @@ TEST_F(Liars, no_false_object_of_an_importer_enters_the_store) {
 
 TEST_F(Liars, no_revision_names_another_commit_than_was_asked_for) {
   host_.importer = lying_importer_.get();
-  const controller::GitSource asked{"0123456789abcdef0123456789abcdef01234567"};
+  const policy::GitId tree = GitIdOf("tree", GitTreeBytes({{"100644", "a", GitIdOf("blob", "x")}}));
+  const policy::GitId commit = GitIdOf("commit", "tree " + tree.hex() + "\n");
+  const controller::GitSource asked{commit.hex()};
   for (const Lie& lie : {Lie{"git: another commit", "snapshot.staging.mismatch"},
+                         {"git: another tree of the commit", "snapshot.staging.mismatch"},
                          {"git: a revision of another commit", "snapshot.staging.mismatch"},
                          {"git: a revision of another git tree", "snapshot.staging.mismatch"},
+                         {"git: files of another commit", "snapshot.staging.mismatch"},
+                         {"git: an execute bit more", "snapshot.staging.mismatch"},
+                         {"git: another name", "snapshot.staging.mismatch"},
+                         {"git: a file less", "snapshot.staging.mismatch"},
+                         {"git: a file more", "snapshot.staging.mismatch"},
+                         {"git: a tree of another commit", "snapshot.staging.mismatch"},
+                         {"git: a commit that names no tree", "snapshot.staging.mismatch"},
+                         {"git: a commit without end", "snapshot.staging.mismatch"},
+                         {"git: a submodule nobody left out", "snapshot.staging.mismatch"},
+                         {"git: a file as a submodule", "snapshot.staging.mismatch"},
+                         {"git: a file left out", "snapshot.staging.mismatch"},
+                         {"git: a full tree left out", "snapshot.staging.mismatch"},
+                         {"git: a path twice", "snapshot.staging.mismatch"},
+                         {"git: a path of no tree", "snapshot.staging.mismatch"},
+                         {"git: a file and a tree of one name", "snapshot.staging.mismatch"},
+                         {"git: a blob with other bytes", "snapshot.staging.mismatch"},
+                         {"git: a blob that is a FIFO", "snapshot.helper.died"},
+                         {"git: a blob that is a link", "snapshot.staging.mismatch"},
+                         {"git: a blob that is not there", "snapshot.staging.mismatch"},
+                         {"git: no proof", "snapshot.staging.mismatch"},
+                         {"git: half a proof", "snapshot.staging.mismatch"},
+                         {"git: a list that is cut", "snapshot.staging.mismatch"},
                          {"git: no ids", "ipc.message.unexpected"},
                          {"git: no commit", "ipc.message.unexpected"}}) {
     source_.Write("lie", lie.lie);
@@ -92,8 +118,16 @@ TEST_F(Liars, no_revision_names_another_commit_than_was_asked_for) {
     EXPECT_EQ(Objects(), 0U) << lie.lie;
     EXPECT_EQ(Staged(), 0U) << lie.lie;
   }
+  // Submodules that the operator leaves out are the commit's, too.
+  source_.Write("lie", "git: a submodule nobody left out");
+  EXPECT_EQ(CodeOf(controller::ImportGit(host_, source_.fd(), {commit.hex(), true}, hooks_)),
+            "snapshot.staging.mismatch");
   source_.Write("lie", "git: the truth");
   EXPECT_EQ(CodeOf(controller::ImportGit(host_, source_.fd(), asked, hooks_)), "");
+  // What the store has already is no reason not to show it.
+  source_.Write("lie", "git: a blob that is not there");
+  EXPECT_EQ(CodeOf(controller::ImportGit(host_, source_.fd(), asked, hooks_)),
+            "snapshot.staging.mismatch");
 }
 
 TEST_F(Liars, an_export_without_git_ids_is_a_violation) {

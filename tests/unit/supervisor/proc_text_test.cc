@@ -22,6 +22,13 @@ TEST(ProcText, StartTicksCountFromTheLastParenthesis) {
   EXPECT_EQ(ParseStartTicks(""), std::nullopt);
 }
 
+TEST(ProcText, WrittenIsWhatWasGivenToWrite) {
+  EXPECT_EQ(ParseWritten("rchar: 7\nwchar: 4294967296\nsyscr: 1\nwrite_bytes: 9\n"), 4294967296U);
+  EXPECT_EQ(ParseWritten("rchar: 7\nwrite_bytes: 9\n"), std::nullopt);
+  EXPECT_EQ(ParseWritten("wchar: \n"), std::nullopt);
+  EXPECT_EQ(ParseWritten(""), std::nullopt);
+}
+
 TEST(ProcText, LimitsKeepSoftAndHardApart) {
   const char* text =
       "Limit                     Soft Limit           Hard Limit           Units     \n"
