@@ -5,6 +5,7 @@
 #include "controller/cli/jobs.h"
 #include "controller/cli/session.h"
 #include "controller/cli/verbs.h"
+#include "controller/supervisor/attempt.h"
 
 namespace bailiff::controller::cli {
 
@@ -15,9 +16,10 @@ Result<int> Backup(Context& context) {
   BAILIFF_TRY_ASSIGN(const Interrupts interrupts, Interrupts::Block());
   BAILIFF_TRY_ASSIGN(JobSlot slot, JobSlot::Acquire(host));
   ProgressLine line(context.output.shows_progress());
-  BAILIFF_TRY_ASSIGN(const BackupReport report,
-                     WriteBackup(slot.jobs(), slot.locks(), store, host.ids, host.new_file.get(),
-                                 HooksFor(line, interrupts, "copying")));
+  BAILIFF_TRY_ASSIGN(
+      const BackupReport report,
+      WriteBackup(slot.jobs(), AsController(slot.jobs(), host), slot.locks(), store, host.ids,
+                  host.new_file.get(), HooksFor(line, interrupts, "copying")));
   line.Clear();
   BAILIFF_TRY(store.AuditBackup("{\"bytes\":" + std::to_string(report.bytes) + ",\"sha256\":\"" +
                                 report.digest.hex() + "\"}"));

@@ -5,6 +5,7 @@
 #include "controller/cli/jobs.h"
 #include "controller/cli/session.h"
 #include "controller/cli/verbs.h"
+#include "controller/supervisor/attempt.h"
 
 namespace bailiff::controller::cli {
 namespace {
@@ -22,9 +23,7 @@ Result<Exported> Export(Context& context, int file) {
   BAILIFF_TRY_ASSIGN(exported.row, FindImage(store, context.command.arguments[0]));
   BAILIFF_TRY_ASSIGN(const Interrupts interrupts, Interrupts::Block());
   BAILIFF_TRY_ASSIGN(const JobSlot slot, JobSlot::Acquire(*context.host));
-  JobHost host = slot.jobs();
-  host.identity.uid = host.identity.gid = 0;
-  host.identity.uid_map = host.identity.gid_map = context.host->Map(0);
+  const JobHost host = AsController(slot.jobs(), *context.host);
   ProgressLine line(context.output.shows_progress());
   const std::string name = exported.row.image.substr(exported.row.image.find(':') + 1);
   BAILIFF_TRY_ASSIGN(exported.made,

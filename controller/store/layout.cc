@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "controller/store/owners_lock.h"
@@ -23,6 +24,7 @@ namespace {
 
 constexpr const char* kFormatName = "format";
 constexpr const char* kAuthorityName = "authority";
+constexpr const char* kInstanceName = "instance";  // below execution/
 constexpr std::size_t kRepositoryDigits = 32;
 
 constexpr std::array kDirectories = {"objects",          "objects/blob", "objects/tree",
@@ -86,7 +88,44 @@ Result<std::string> NewRepository() {
   return policy::Hex({bytes.data(), bytes.size()});
 }
 
+// "DEVICE:INODE ", of the data directory.
+Result<std::string> PlaceOf(int data) {
+  struct stat status {};
+  if (fstat(data, &status) != 0) return SystemError("fstat", "data directory");
+  return std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino) + " ";
+}
+
+std::optional<std::string> KnownInstance(int execution, const std::string& place) {
+  const auto text = ipc::ReadFileAt(execution, kInstanceName, 128);
+  if (!text.ok() || !text->starts_with(place) ||
+      text->size() != place.size() + kRepositoryDigits + 1 || text->back() != '\n')
+    return std::nullopt;
+  std::string id = text->substr(place.size(), kRepositoryDigits);
+  if (id.find_first_not_of("0123456789abcdef") != std::string::npos) return std::nullopt;
+  return id;
+}
+
+// `fresh`: the id, if it has none.
+Result<std::string> EnsureInstance(int data, const std::string& fresh) {
+  BAILIFF_TRY_ASSIGN(const std::string place, PlaceOf(data));
+  BAILIFF_TRY_ASSIGN(const ipc::Fd execution,
+                     ipc::OpenBeneath(data, "execution", O_RDONLY | O_DIRECTORY, 0, true));
+  if (auto known = KnownInstance(execution.get(), place)) return *std::move(known);
+  // One writer at a time: whoever comes second finds the first one's.
+  while (flock(execution.get(), LOCK_EX) != 0) {
+    if (errno != EINTR) return SystemError("flock", "execution");
+  }
+  if (auto known = KnownInstance(execution.get(), place)) return *std::move(known);
+  BAILIFF_TRY(WriteFileDurably(execution.get(), kInstanceName, place + fresh + "\n"));
+  return fresh;
+}
+
 }  // namespace
+
+Result<std::string> ReadInstance(int data) {
+  BAILIFF_TRY_ASSIGN(const std::string fresh, NewRepository());
+  return EnsureInstance(data, fresh);
+}
 
 Result<void> CheckFormat(int data) {
   const Result<std::string> format = ipc::ReadFileAt(data, kFormatName, 64);
@@ -136,6 +175,7 @@ Result<InitReport> InitDataDirectory(int data, const std::string& database,
                                                    .repository = repository},
                                                   repository));
   }
+  BAILIFF_TRY(EnsureInstance(data, repository));
   BAILIFF_TRY(WriteFileDurably(data, kFormatName, kDataFormat));
   return InitReport{.repository = std::move(repository), .created = true};
 }

@@ -29,6 +29,13 @@ Result<InitReport> InitDataDirectory(int data, const std::string& database,
 // Errors: kDataMissing without `format` (fix: bailiff init), kDataFormatUnknown for another one.
 Result<void> CheckFormat(int data);
 
+// Which data directory this is, of all that hold the same repository: 32 hex digits, the repository
+// id where `bailiff init` made it, and random where it was restored from a backup or copied. Told
+// by `execution/instance`, which names the directory it lies in by device and inode and is in no
+// backup; one that names another directory, or none, is made anew. Cgroups carry its first digits,
+// so that what a copy records of a running attempt is known not to be the copy's to destroy.
+Result<std::string> ReadInstance(int data);
+
 // The repository id in the file `authority`; Store::Open compares it with the database's own, so a
 // database of another data directory is not taken for this one's.
 Result<std::string> ReadAuthority(int data);

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "controller/store/layout.h"
 #include "controller/supervisor/attempt_state.h"
 #include "controller/supervisor/spools.h"
 #include "controller/supervisor/witness.h"
@@ -78,6 +79,7 @@ Result<AttemptOwner> AttemptOwner::Prepare(HostMode& mode, OwnersLock& locks,
   state->mode = &mode;
   state->locks = &locks;
   state->repository = repository;
+  BAILIFF_TRY_ASSIGN(state->instance, ReadInstance(mode.data.get()));
   state->operator_json = std::move(operator_json);
   BAILIFF_TRY(locks.ShareCgroups());
   auto slot = locks.AcquireIdSlot(mode.slots());
@@ -88,7 +90,7 @@ Result<AttemptOwner> AttemptOwner::Prepare(HostMode& mode, OwnersLock& locks,
   state->slot = *slot;
   state->ids = mode.Slot(*slot);
   AttemptOwner owner(std::move(state));  // from here on it gives back what was taken
-  BAILIFF_TRY_ASSIGN(owner.state_->layout, CgroupSubtree::Begin(mode, repository));
+  BAILIFF_TRY_ASSIGN(owner.state_->layout, CgroupSubtree::Begin(mode, owner.state_->instance));
   BAILIFF_TRY_ASSIGN(owner.state_->host, ReadHostInstance(mode));
   return owner;
 }
@@ -97,7 +99,7 @@ Result<void> AttemptOwner::Ready() {
   State& state = *state_;
   if (!state.layout) return {};
   const CgroupLayout layout = *std::exchange(state.layout, std::nullopt);
-  BAILIFF_TRY_ASSIGN(state.subtree, CgroupSubtree::Finish(*state.mode, state.repository, layout));
+  BAILIFF_TRY_ASSIGN(state.subtree, CgroupSubtree::Finish(*state.mode, state.instance, layout));
   return {};
 }
 
@@ -165,6 +167,12 @@ JobHost MakeJobHost(const HostMode& mode, std::uint32_t slot) {
     host.source_reader->uid_map = host.source_reader->gid_map = mode.Map(reader);
     host.source_reader->uid = host.source_reader->gid = reader;
   }
+  return host;
+}
+
+JobHost AsController(JobHost host, const HostMode& mode) {
+  host.identity.uid = host.identity.gid = 0;
+  host.identity.uid_map = host.identity.gid_map = mode.Map(0);
   return host;
 }
 

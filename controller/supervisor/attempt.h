@@ -60,8 +60,8 @@ class AttemptOwner {
   // included (R11.01). May be called again for the same row. kOwnerAlive when the byte is taken.
   Result<ClaimInput> Claim(const AttemptRow& pending);
 
-  // Runs a row this owner has just claimed. `signals`: a signalfd with SIGINT and SIGTERM, or -1.
-  // Every end of the command is a report; an error means that no record could be stored: the
+  // Runs a row this owner has just claimed. `signals`: a signalfd with SIGINT, SIGTERM and SIGHUP,
+  // or -1. Every end of the command is a report; an error means that no record could be stored: the
   // attempt is still running in the store, and recovery finishes it.
   Result<AttemptReport> Run(Store& store, const AttemptRow& running, int signals,
                             const AttemptHooks& hooks);
@@ -78,5 +78,8 @@ class AttemptOwner {
 
 // The job host of a slot.
 JobHost MakeJobHost(const HostMode& mode, std::uint32_t slot);
+// The same, with helpers under the controller's own id: files of an image that only their owner may
+// read are the controller's. View, filter and Landlock rules are those of every helper.
+JobHost AsController(JobHost host, const HostMode& mode);
 
 }  // namespace bailiff::controller

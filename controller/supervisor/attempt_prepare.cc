@@ -97,6 +97,10 @@ Result<void> RunningAttempt::Start() {
     Refuse(policy::Reason::kImageUnavailable, record.error());
     return {};
   }
+  if (const auto held = PrepareImage(); !held.ok()) {
+    Refuse(policy::Reason::kImageUnavailable, held.error());
+    return {};
+  }
   if (const auto why =
           policy::ImageRefusal(record->facts, policy::EffectiveEnvironment(recipe_.environment))) {
     Refuse(policy::Reason::kConfigurationRejected,
@@ -132,16 +136,28 @@ Result<void> RunningAttempt::Start() {
   return MakeSnapshotDirectory();
 }
 
-Result<void> RunningAttempt::PrepareSource() {
-  BAILIFF_TRY_ASSIGN(const RevisionRow revision, store_.FindRevision(row_.revision));
-  const auto tree = policy::ParseDigest(revision.tree);
-  if (!tree) return Error{ErrorCode::kStoreCorrupt, row_.revision, "its tree is no digest", 0, {}};
+// Its files are those it was imported with, or nothing runs: evidence names their tree.
+Result<void> RunningAttempt::PrepareImage() {
+  if (!image_tree_)
+    return Error{ErrorCode::kStoreCorrupt, recipe_.image, "its tree is no digest", 0, {}};
+  return EnsureImage(AsController(MakeJobHost(*owner_.mode, owner_.slot), *owner_.mode),
+                     recipe_.image.substr(7), *image_tree_, StoppingHooks());
+}
+
+JobHooks RunningAttempt::StoppingHooks() {
   JobHooks hooks;
   hooks.cancelled = [this] {
     ReadSignals();
     return facts_.stopped_by != policy::StoppedBy::kNothing;
   };
-  BAILIFF_TRY(EnsureTree(MakeJobHost(*owner_.mode, owner_.slot), *tree, hooks));
+  return hooks;
+}
+
+Result<void> RunningAttempt::PrepareSource() {
+  BAILIFF_TRY_ASSIGN(const RevisionRow revision, store_.FindRevision(row_.revision));
+  const auto tree = policy::ParseDigest(revision.tree);
+  if (!tree) return Error{ErrorCode::kStoreCorrupt, row_.revision, "its tree is no digest", 0, {}};
+  BAILIFF_TRY(EnsureTree(MakeJobHost(*owner_.mode, owner_.slot), *tree, StoppingHooks()));
   BAILIFF_TRY_ASSIGN(tree_directory_,
                      ipc::OpenBeneath(owner_.mode->data.get(), ("trees/" + tree->hex()).c_str(),
                                       O_PATH | O_DIRECTORY));

@@ -23,6 +23,7 @@ struct AttemptOwner::State {
   HostMode* mode = nullptr;
   OwnersLock* locks = nullptr;
   std::string repository;
+  std::string instance;
   std::string operator_json;
   std::uint32_t slot = 0;
   SlotIds ids;
@@ -34,7 +35,7 @@ struct AttemptOwner::State {
   std::uint64_t claimed_unix_ms = 0;
   bool left_cgroups = false;
 
-  // The last attempt of the repository has the parent cgroup taken away, when its own are gone;
+  // The last attempt of the data directory has the parent cgroup taken away, when its own are gone;
   // when that fails, the next one does it. Nobody else makes one in it until the locks are
   // released.
   void LeaveCgroups();
@@ -70,7 +71,9 @@ class RunningAttempt {
   // where nothing can be recorded.
   Result<void> Prepare();
   Result<void> Start();
+  Result<void> PrepareImage();
   Result<void> PrepareSource();
+  JobHooks StoppingHooks();  // of a job that a signal ends
   Result<void> MakeSnapshotDirectory();
   Result<void> MakePipes();
   Result<void> StartCollector();

@@ -16,6 +16,7 @@
 #include "controller/supervisor/archive_writer.h"
 #include "controller/supervisor/host_mode.h"
 #include "controller/supervisor/marks.h"
+#include "controller/supervisor/objects.h"
 #include "controller/supervisor/staging_directory.h"
 #include "ipc/fault.h"
 #include "policy/tree_path.h"
@@ -33,8 +34,8 @@ constexpr std::uint64_t kMostNodes =
 
 class Backup {
  public:
-  Backup(const JobHost& host, const HostIdPlan& ids, const JobHooks& hooks)
-      : host_(host), ids_(ids), hooks_(hooks) {}
+  Backup(const JobHost& host, const JobHost& own, const HostIdPlan& ids, const JobHooks& hooks)
+      : host_(host), own_(own), ids_(ids), hooks_(hooks) {}
 
   Result<BackupReport> Write(Store& store, int file) {
     BAILIFF_TRY_ASSIGN(const StagingDirectory staging, StagingDirectory::Make(host_));
@@ -48,7 +49,7 @@ class Backup {
     BAILIFF_TRY(Frame());
     BAILIFF_TRY(Whole(database, kDatabaseName));
     BAILIFF_TRY(Objects(rows, marks));
-    for (const std::string& image : rows.images) BAILIFF_TRY(Tree("images/" + image));
+    for (const std::string& image : rows.images) BAILIFF_TRY(Image(store, image));
     // Last: an archive that was cut is no data directory.
     BAILIFF_TRY(Whole("format", "format"));
     BAILIFF_TRY(archive_->Finish());
@@ -162,6 +163,15 @@ class Backup {
     return {};
   }
 
+  // A helper finds it to be what was imported, then it is copied.
+  Result<void> Image(Store& store, const std::string& name) {
+    BAILIFF_TRY_ASSIGN(const ImageRow row, store.FindImage("sha256:" + name));
+    const auto tree = policy::ParseDigest(row.tree);
+    if (!tree) return Error{ErrorCode::kStoreCorrupt, name, "its tree is no digest", 0, {}};
+    BAILIFF_TRY(VerifyImage(own_, name, *tree, hooks_));
+    return Tree("images/" + name);
+  }
+
   // An image: directories, files and links, whose names and targets are bytes that nothing here
   // interprets. Depth first, with the descriptors of the way down alone.
   Result<void> Tree(const std::string& top) {
@@ -199,6 +209,8 @@ class Backup {
       struct stat status {};
       if (fstatat(parent, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
         return SystemError("fstatat", path);
+      // Says where it lies, and would lie somewhere else.
+      if (levels.size() == 1 && name == "verified") continue;
       if (S_ISDIR(status.st_mode)) {
         BAILIFF_TRY_ASSIGN(ipc::Fd below,
                            ipc::OpenAt(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
@@ -233,6 +245,7 @@ class Backup {
   }
 
   const JobHost& host_;
+  const JobHost& own_;
   const HostIdPlan& ids_;
   const JobHooks& hooks_;
   std::unique_ptr<ArchiveWriter> archive_;
@@ -242,11 +255,12 @@ class Backup {
 
 }  // namespace
 
-Result<BackupReport> WriteBackup(const JobHost& host, OwnersLock& locks, Store& store,
-                                 const HostIdPlan& ids, int file, const JobHooks& hooks) {
+Result<BackupReport> WriteBackup(const JobHost& host, const JobHost& own, OwnersLock& locks,
+                                 Store& store, const HostIdPlan& ids, int file,
+                                 const JobHooks& hooks) {
   BAILIFF_TRY(locks.ShareContents(Contents::kObjects));
   BAILIFF_TRY(locks.ShareContents(Contents::kImages));
-  auto report = Backup(host, ids, hooks).Write(store, file);
+  auto report = Backup(host, own, ids, hooks).Write(store, file);
   locks.ReleaseContents(Contents::kObjects);
   locks.ReleaseContents(Contents::kImages);
   return report;

@@ -22,10 +22,12 @@ struct BackupReport {
 
 // Writes the archive into `file` (empty, borrowed) and syncs it; it gets no name here. Runs and
 // imports go on meanwhile; removals leave objects and images alone until it has ended. Every object
-// is hashed while it is copied, and every tree of a revision is listed, so an archive that is whole
-// lacks nothing: kSnapshotObjectMissing, kSnapshotObjectDamaged, kStoreCorrupt otherwise. Errors of
-// writing carry errno (ENOSPC, EFBIG, EIO).
-Result<BackupReport> WriteBackup(const JobHost& host, OwnersLock& locks, Store& store,
-                                 const HostIdPlan& ids, int file, const JobHooks& hooks);
+// is hashed while it is copied, every tree of a revision is listed, and every image is hashed by a
+// helper (`own`: as for VerifyImage) before it is copied, so an archive that is whole lacks
+// nothing: kSnapshotObjectMissing, kSnapshotObjectDamaged, kImageRecord, kStoreCorrupt otherwise.
+// Errors of writing carry errno (ENOSPC, EFBIG, EIO).
+Result<BackupReport> WriteBackup(const JobHost& host, const JobHost& own, OwnersLock& locks,
+                                 Store& store, const HostIdPlan& ids, int file,
+                                 const JobHooks& hooks);
 
 }  // namespace bailiff::controller

@@ -144,22 +144,22 @@ Result<void> RemoveDirectory(int parent, const std::string& name) {
 
 }  // namespace
 
-Result<CgroupLayout> CgroupSubtree::Begin(HostMode& mode, const std::string& repository) {
+Result<CgroupLayout> CgroupSubtree::Begin(HostMode& mode, const std::string& instance) {
   if (!mode.preparer) return SystemError("cgroups", "preparer", EPIPE);
   // Read before the preparer is asked: on v2 it moves this process.
   BAILIFF_TRY_ASSIGN(CgroupLayout layout, FindCgroups(mode.cgroup_parent));
-  BAILIFF_TRY(mode.preparer->BeginCgroups(repository));
+  BAILIFF_TRY(mode.preparer->BeginCgroups(instance));
   return layout;
 }
 
-Result<CgroupSubtree> CgroupSubtree::Open(HostMode& mode, const std::string& repository) {
-  BAILIFF_TRY_ASSIGN(const CgroupLayout layout, Begin(mode, repository));
-  return Finish(mode, repository, layout);
+Result<CgroupSubtree> CgroupSubtree::Open(HostMode& mode, const std::string& instance) {
+  BAILIFF_TRY_ASSIGN(const CgroupLayout layout, Begin(mode, instance));
+  return Finish(mode, instance, layout);
 }
 
-Result<CgroupSubtree> CgroupSubtree::Finish(HostMode& mode, const std::string& repository,
+Result<CgroupSubtree> CgroupSubtree::Finish(HostMode& mode, const std::string& instance,
                                             const CgroupLayout& layout) {
-  const std::string name = "bailiff." + repository.substr(0, 8);
+  const std::string name = "bailiff." + instance.substr(0, 8);
   BAILIFF_TRY(mode.preparer->AwaitCgroups());
   CgroupSubtree subtree;
   subtree.version_ = layout.version;

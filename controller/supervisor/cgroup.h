@@ -31,14 +31,14 @@ struct CgroupPlace {
   std::uint64_t inode = 0;
 };
 
-// bailiff.<repository>, in each hierarchy: the parent of every attempt's cgroups.
+// bailiff.<instance>, in each hierarchy: the parent of every attempt's cgroups.
 class CgroupSubtree {
  public:
   // Makes it with the preparer's help where needed. Errors: kCgroupUnavailable.
-  static Result<CgroupSubtree> Open(HostMode& mode, const std::string& repository);
+  static Result<CgroupSubtree> Open(HostMode& mode, const std::string& instance);
   // The same in two steps, with time for other work between them.
-  static Result<CgroupLayout> Begin(HostMode& mode, const std::string& repository);
-  static Result<CgroupSubtree> Finish(HostMode& mode, const std::string& repository,
+  static Result<CgroupLayout> Begin(HostMode& mode, const std::string& instance);
+  static Result<CgroupSubtree> Finish(HostMode& mode, const std::string& instance,
                                       const CgroupLayout& layout);
 
   struct Hierarchy {

@@ -7,6 +7,7 @@
 #include <array>
 #include <set>
 
+#include "controller/store/files.h"
 #include "controller/supervisor/chown_tree.h"
 #include "controller/supervisor/object_store.h"
 #include "controller/supervisor/objects.h"
@@ -137,6 +138,27 @@ Result<policy::ImageFacts> ReadFacts(const JobHost& host, int out, const ImageIn
   return std::move(*claims.facts);
 }
 
+constexpr const char* kVerifiedName = "verified";
+
+// What `verified` holds: where the root lies. A file that is restored or copied has another inode.
+Result<std::string> PlaceOf(int root) {
+  struct stat status;
+  if (fstat(root, &status) != 0) return SystemError("fstat", "root");
+  return std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino) + "\n";
+}
+
+Result<void> WriteVerified(int out, int root) {
+  BAILIFF_TRY_ASSIGN(const std::string place, PlaceOf(root));
+  BAILIFF_TRY_ASSIGN(
+      const ipc::Fd file,
+      ipc::OpenAt(out, kVerifiedName, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0400));
+  return ipc::WriteAll(file.get(), place, kVerifiedName);
+}
+
+Result<ipc::Fd> OpenRoot(int data, const std::string& name) {
+  return ipc::OpenBeneath(data, ("images/" + name + "/root").c_str(), O_RDONLY | O_DIRECTORY);
+}
+
 // The importer's claims against what it left.
 Result<void> CheckImage(const JobClaims& claims, const ImageSource& source, int out,
                         ImageInfo& info) {
@@ -187,6 +209,7 @@ Result<ImageInfo> ImportImage(const JobHost& shared, const ImageSource& source,
   info.record.bytes = found.bytes;
   BAILIFF_TRY(ChownTree(staging.job(), "out", 0, 0, kMostNodes));
   BAILIFF_TRY(WriteComplete(staging.out(), info));
+  BAILIFF_TRY(WriteVerified(staging.out(), root.get()));
   if (const int error = BAILIFF_FAULT(ImageSync)) return SystemError("syncfs", "image", error);
   if (syncfs(staging.out()) != 0) return SystemError("syncfs", "image");
   if (const int error = BAILIFF_FAULT(ImageRename)) return SystemError("renameat2", name, error);
@@ -196,6 +219,38 @@ Result<ImageInfo> ImportImage(const JobHost& shared, const ImageSource& source,
   }
   BAILIFF_TRY(SyncDirectoryFd(images.get(), "images"));
   return info;
+}
+
+Result<void> VerifyImage(const JobHost& host, const std::string& name, const Digest& tree,
+                         const JobHooks& hooks) {
+  const auto damaged = [&](std::string why) {
+    return Error{ErrorCode::kImageRecord, "image " + name, std::move(why), 0, {}};
+  };
+  BAILIFF_TRY_ASSIGN(const ipc::Fd image, OpenData(host.data, "images/" + name));
+  BAILIFF_TRY_ASSIGN(const std::string config,
+                     ipc::ReadFileAt(image.get(), "config.json", policy::kMaxImageConfig));
+  if (policy::Hash(config).hex() != name) return damaged("its configuration has another digest");
+  BAILIFF_TRY_ASSIGN(const ImageRecord record, ReadImageRecord(host.data, name));
+  if (record.tree != tree) return damaged("its file \"complete\" names another tree");
+  BAILIFF_TRY_ASSIGN(const ipc::Fd root, OpenRoot(host.data, name));
+  BAILIFF_TRY_ASSIGN(const JobClaims found,
+                     RunJob(host, {JobKind::kVerifyImage, {}, root.get(), -1, 0, 1}, hooks));
+  if (found.digest == tree) return {};
+  return damaged("its files are not those it was imported with: they are tree " +
+                 found.digest.hex() + ", not " + tree.hex());
+}
+
+Result<void> EnsureImage(const JobHost& host, const std::string& name, const Digest& tree,
+                         const JobHooks& hooks) {
+  BAILIFF_TRY_ASSIGN(const ipc::Fd root, OpenRoot(host.data, name));
+  BAILIFF_TRY_ASSIGN(const std::string place, PlaceOf(root.get()));
+  BAILIFF_TRY_ASSIGN(const ipc::Fd image, OpenData(host.data, "images/" + name));
+  const auto known = ipc::ReadFileAt(image.get(), kVerifiedName, 64);
+  if (known.ok() && *known == place) return {};
+  BAILIFF_TRY(VerifyImage(host, name, tree, hooks));
+  // Without it the next run hashes again; that is no reason to end this one.
+  static_cast<void>(WriteFileDurably(image.get(), kVerifiedName, place, 0400).ok());
+  return {};
 }
 
 }  // namespace bailiff::controller

@@ -72,6 +72,16 @@ Result<RevisionInfo> ImportGit(const JobHost& host, int directory, const GitSour
 Result<ImageInfo> ImportImage(const JobHost& host, const ImageSource& source,
                               const JobHooks& hooks);
 
+// That images/<name>/root is `tree`, the one it was imported as: hashed by a helper, unless it was
+// found so where it lies now (`verified` in the image's directory names the root by device and
+// inode, so a copy or a restored backup is hashed once more). `host` as for ExportImage. Errors:
+// kImageRecord when it is another one.
+Result<void> EnsureImage(const JobHost& host, const std::string& name, const policy::Digest& tree,
+                         const JobHooks& hooks);
+// The same, always by hashing.
+Result<void> VerifyImage(const JobHost& host, const std::string& name, const policy::Digest& tree,
+                         const JobHooks& hooks);
+
 // Writes an image as an OCI layout in a tar to `file`, which is open for writing and empty, or a
 // pipe. The bytes are a function of what images/<name>/root holds. `host` must run helpers under
 // the controller's own id: files of an image that only their owner may read are the controller's.

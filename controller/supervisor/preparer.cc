@@ -112,8 +112,8 @@ Result<void> Preparer::Answer() {
 }
 
 Result<void> Preparer::WriteMaps() { return Ask('m', ""); }
-Result<void> Preparer::BeginCgroups(const std::string& repository) {
-  return Send('c', "bailiff." + repository.substr(0, 8));
+Result<void> Preparer::BeginCgroups(const std::string& instance) {
+  return Send('c', "bailiff." + instance.substr(0, 8));
 }
 Result<void> Preparer::AwaitCgroups() { return Answer(); }
 Result<void> Preparer::RemoveCgroups() { return Ask('r', ""); }

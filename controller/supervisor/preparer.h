@@ -29,11 +29,11 @@ class Preparer {
   // Writes the caller's uid_map and gid_map from outside. The caller has just unshared its user
   // namespace.
   Result<void> WriteMaps();
-  // Makes bailiff.<repository> below the cgroup parent, owned by the service account, and moves the
+  // Makes bailiff.<instance> below the cgroup parent, owned by the service account, and moves the
   // controller out of the way (v2). After it this process keeps no capability
   // but, as root, CAP_DAC_OVERRIDE: for the removal and nothing else. The caller does other work
   // between the two, and asks nothing else of this process.
-  Result<void> BeginCgroups(const std::string& repository);
+  Result<void> BeginCgroups(const std::string& instance);
   Result<void> AwaitCgroups();
   // Removes what was made where it is empty (EBUSY otherwise).
   Result<void> RemoveCgroups();

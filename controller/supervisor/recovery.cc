@@ -104,6 +104,35 @@ bool SameView(const Custody& custody, const HostInstance& host) {
   return status.st_dev == custody.parent_device && status.st_ino == custody.parent_inode;
 }
 
+// The directory of a repository's cgroups in each hierarchy, which every attempt's lies in.
+std::string SubtreeOf(const Custody& custody) {
+  if (custody.cgroups.empty()) return {};
+  const bool v2 = custody.cgroups.front().controller.empty();
+  const std::string subtree = ParentOf(custody.cgroups.front().path, v2 ? 2 : 1);
+  return subtree.substr(subtree.rfind('/') + 1);
+}
+
+// Looks, and touches nothing: whether anything that custody names is there.
+bool StillThere(const Custody& custody) {
+  for (const auto& process : {custody.candidate, custody.warden}) {
+    if (process && OpenProcess(*process).valid()) return true;
+  }
+  for (const CgroupPlace& place : custody.cgroups) {
+    struct stat status {};
+    if (stat(place.path.c_str(), &status) == 0) return true;
+  }
+  return false;
+}
+
+// A copy of a data directory, a restored backup for one, records the attempts that ran in the
+// original while it was made. They are the original's to end: recovery here finds them gone, or
+// leaves them alone.
+Result<bool> RunsElsewhere(int data, const Custody& custody, const HostInstance& host) {
+  BAILIFF_TRY_ASSIGN(const std::string instance, ReadInstance(data));
+  return custody.boot_id == host.boot_id &&
+         SubtreeOf(custody) != "bailiff." + instance.substr(0, 8) && StillThere(custody);
+}
+
 struct Reconciled {
   bool confirmed = false;
   bool other_boot = false;
@@ -245,6 +274,14 @@ Result<RecoveryReport> Recover(HostMode& mode, Store& store, OwnersLock& locks,
     if (custody->machine_id != host.machine_id)
       return Error{ErrorCode::kOtherMachine, request.id, "it ran on another machine", 0, {}};
   }
+  bool elsewhere = false;
+  if (report.before.state == AttemptState::kRunning && custody) {
+    BAILIFF_TRY_ASSIGN(elsewhere, RunsElsewhere(mode.data.get(), *custody, host));
+  }
+  if (elsewhere && !request.abandon_unconfirmed)
+    return Error{ErrorCode::kOwnerAlive, request.id,
+                 "it runs in the data directory that this one is a copy of", 0,
+                 "wait until it has ended there, or recover it there"};
   bool owned = false;
   if (report.before.state == AttemptState::kRunning) {
     BAILIFF_TRY_ASSIGN(owned, locks.TryRow(report.before.row));
@@ -270,7 +307,9 @@ Result<RecoveryReport> Recover(HostMode& mode, Store& store, OwnersLock& locks,
   Reconciled reconciled;
   reconciled.confirmed = !custody;  // nothing was persisted, so nothing was made (R11.23 holds here
                                     // because a failed persist starts nothing)
-  if (custody) {
+  if (elsewhere) {
+    reconciled.left = "it runs in another data directory";
+  } else if (custody) {
     BAILIFF_TRY_ASSIGN(reconciled, ReconcileCell(*custody, host));
   }
   if (reconciled.confirmed) {

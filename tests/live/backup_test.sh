@@ -124,6 +124,65 @@ said=$(bailiff backup "$scratch/damaged.tar" 2>&1)
 same "a missing object, too" "$? $(grep -o 'snapshot.object.missing' <<<"$said") $(ls "$scratch/damaged.tar" 2>/dev/null)" "74 snapshot.object.missing "
 cp -p "$scratch/kept" "$object"
 check "mended, it is backed up" bailiff backup "$scratch/mended.tar"
+# --- one byte of an image: in the original no backup is made of it, in a restored one nothing runs on it
+image=$(bailiff --json image list | python3 -c 'import json, sys; print([i["image"][7:] for i in json.load(sys.stdin)["images"] if "busybox" in i["names"]][0])')
+# bent FILE: one byte in the middle of it is another one; bent again, it is as it was.
+bent() { python3 -I -S - "$1" <<'PY'
+import os, sys
+path = sys.argv[1]
+keep = os.stat(path).st_mode
+os.chmod(path, 0o600)
+with open(path, "r+b") as file:
+    file.seek(os.path.getsize(path) // 2)
+    byte = file.read(1)
+    file.seek(-1, 1)
+    file.write(bytes([byte[0] ^ 1]))
+os.chmod(path, keep)
+PY
+}
+for part in root/bin/busybox config.json; do
+  bent "$data/images/$image/$part"
+  said=$(bailiff backup "$scratch/damaged.tar" 2>&1)
+  same "one byte of an image's $part ends it by its name" "$? $(grep -o 'image.record.damaged' <<<"$said") $(ls "$scratch/damaged.tar" 2>/dev/null)" "74 image.record.damaged "
+  bent "$data/images/$image/$part"
+done
+restore "$scratch/mended.tar"
+same "where something lay is in no backup" "$(tar -tf "$scratch/mended.tar" | grep -c 'images/[0-9a-f]*/verified$\|execution/instance')" 0
+bent "$scratch/restored/images/$image/root/bin/busybox"
+said=$(restored run --exit=outcome --image busybox --source "$revision" -- /bin/cat /source/file 2>&1)
+same "a restored image with another byte does not run" "$? $(grep -c '^unavailable .* image_unavailable' <<<"$said") $(grep -c 'its files are not those it was imported with' <<<"$said")" "2 1 1"
+bent "$scratch/restored/images/$image/root/bin/busybox"
+restored_object=$scratch/restored/objects/blob/${blob:0:2}/${blob:2}
+bent "$restored_object"
+said=$(restored run --exit=outcome --image busybox --source "$revision" -- /bin/cat /source/file 2>&1)
+same "nor a source with another byte" "$? $(grep -c '^incomplete .* snapshot_failed' <<<"$said") $(grep -c 'not its digest' <<<"$said")" "2 1 1"
+bent "$restored_object"
+check "mended, it runs" restored run --image busybox --source "$revision" -- /bin/cat /source/file
+check "and is not hashed again" test -s "$scratch/restored/images/$image/verified"
+
+# --- beside its original: what runs there is not the copy's to end
+"$BAILIFF_BUILD/bin/bailiff" --data-dir "$data" $parent run --image busybox --source "$revision" --timeout 60s -- /bin/sh -c 'echo ready; sleep 8; cat /source/file' >"$scratch/run.out" 2>"$scratch/run.err" </dev/null &
+runner=$!
+for ((i = 0; i < 100; i++)); do [[ -s $scratch/run.out ]] && break; sleep 0.1; done
+check "a backup while it runs" bailiff backup "$scratch/running.tar"
+restore "$scratch/running.tar"
+running=$(restored --json check list --state running | python3 -c 'import json, sys; print(*[a["attempt"] for a in json.load(sys.stdin)["attempts"]])')
+for verb in recover cancel; do
+  said=$(restored check $verb "$running" 1 "a copy" 2>&1)
+  same "the copy does not $verb it" "$? $(grep -o 'attempt.owner.alive' <<<"$said") $(grep -c 'the data directory that this one is a copy of' <<<"$said")" "75 attempt.owner.alive 1"
+done
+check "the copy runs something of its own meanwhile" restored run --image busybox --source "$revision" -- /bin/cat /source/file
+wait "$runner"
+same "the original's attempt ends as if there were no copy" "$? $(tail -n 1 "$scratch/run.out")" "0 the true source"
+check "then the copy finds it gone" restored check recover "$running" 1 "gone"
+same "and says what it can" "$(restored --json check show "$running" | member outcome)" incomplete
+cp -a "$data" "$scratch/twin"
+twin() { "$BAILIFF_BUILD/bin/bailiff" --data-dir "$scratch/twin" $parent "$@"; }
+check "a copied directory is one of its own" twin run --image busybox --source "$revision" -- /bin/cat /source/file
+same "by another id" "$(cut -d' ' -f2 <"$scratch/twin/execution/instance" | grep -cx "$(cut -d' ' -f2 <"$data/execution/instance")")" 0
+same "the original keeps the repository's" "$(cut -d' ' -f2 <"$data/execution/instance")" "$(cat "$data/authority")"
+for directory in restored twin; do find /sys/fs/cgroup -depth -type d -name "bailiff.$(cut -d' ' -f2 <"$scratch/$directory/execution/instance" | head -c 8)" -exec rmdir {} + 2>/dev/null; done
+
 head -c "$(($(stat -c %s "$scratch/mended.tar") / 2))" "$scratch/mended.tar" >"$scratch/cut.tar"
 restore "$scratch/cut.tar" 2>/dev/null
 said=$(restored image list 2>&1)

@@ -108,7 +108,7 @@ own_leavings() {
     [[ $pid == "$$" || $pid == "$BASHPID" || $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null) == grep* ]] || echo "process $pid $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null)"
   done
   grep -F "$data" /proc/self/mountinfo | sed 's/^/mount /'
-  (cd "$data" && find execution staging run -mindepth 1 ! -name owners.lock ! -name wake 2>/dev/null | sed 's/^/file /')
+  (cd "$data" && find execution staging run -mindepth 1 ! -name owners.lock ! -name instance ! -name wake 2>/dev/null | sed 's/^/file /')
 }
 # The empty cgroup of the repository may wait for the next run when the last owner was killed: that run takes it away.
 left_nothing_after_a_run() {

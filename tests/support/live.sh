@@ -88,7 +88,7 @@ host_state() {
     readlink /proc/[0-9]*/ns/{user,net,pid,mnt,ipc,uts,cgroup} 2>/dev/null | sort -u | sed 's/^/namespace /'
     find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'bailiff*' 2>/dev/null | sed 's/^/file /'
   fi
-  [[ ! -d $data ]] || (cd "$data" && find execution staging run -mindepth 1 ! -name owners.lock ! -name wake 2>/dev/null | sed 's/^/file /')
+  [[ ! -d $data ]] || (cd "$data" && find execution staging run -mindepth 1 ! -name owners.lock ! -name instance ! -name wake 2>/dev/null | sed 's/^/file /')
 }
 remember() { host_state | sort -u >"$scratch/remembered"; }
 leaves_nothing() {
