@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
   if (null < 0) return 74;
   close(null);
   std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error of write(2)
+  std::signal(SIGXFSZ, SIG_IGN);  // so is `ulimit -f`: nothing is left half done because of it
 
   cli::Start start = cli::Prepare(argc, argv);
   if (start.status.has_value()) return *start.status;

@@ -32,7 +32,13 @@ std::string NameOf(uid_t uid) {
 // The directory an export writes. As root it is given to the service account for the time of the
 // job and back to the operator afterwards.
 Result<ipc::Fd> MakeExportDirectory(const Opened& target, const HostIdPlan& plan) {
-  if (mkdirat(target.fd.get(), target.name.c_str(), 0755) != 0) {
+  // Whatever the umask takes from others, the owner can use it: the job is the owner.
+  const mode_t inherited = umask(077);
+  umask(inherited & 0077);
+  const int made_error = mkdirat(target.fd.get(), target.name.c_str(), 0755) == 0 ? 0 : errno;
+  umask(inherited);
+  if (made_error != 0) {
+    errno = made_error;
     Error error = SystemError("mkdirat", target.name);
     if (error.system_error == EEXIST) error.code = ErrorCode::kFileExists;
     if (error.system_error == EACCES || error.system_error == EPERM) {
@@ -69,6 +75,8 @@ bool IsDirectory(const ipc::Fd& fd) {
 // The file a backup is written to, as the operator: it has no name until it is whole and durable.
 Result<ipc::Fd> MakeUnnamedFile(const Opened& target) {
   ipc::Fd file(openat(target.fd.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  // Exactly this, whatever the umask.
+  if (file.valid() && fchmod(file.get(), 0600) != 0) return SystemError("fchmod", target.name);
   if (file.valid()) return file;
   Error error = SystemError("openat(O_TMPFILE)", target.name);
   if (error.system_error == EACCES || error.system_error == EPERM)

@@ -13,6 +13,10 @@ Result<Interrupts> Interrupts::Block() {
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
+  // A terminal that goes away, unless the caller (nohup) wants to outlive it.
+  struct sigaction hangup {};
+  if (sigaction(SIGHUP, nullptr, &hangup) != 0) return SystemError("sigaction", "bailiff");
+  if (hangup.sa_handler != SIG_IGN) sigaddset(&set, SIGHUP);
   if (sigprocmask(SIG_BLOCK, &set, nullptr) != 0) return SystemError("sigprocmask", "bailiff");
   ipc::Fd fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd.valid()) return SystemError("signalfd", "bailiff");
@@ -27,7 +31,10 @@ bool Interrupts::Pending() const {
 int Interrupts::ExitStatus() {
   sigset_t pending;
   sigemptyset(&pending);
-  if (sigpending(&pending) == 0 && sigismember(&pending, SIGTERM) == 1) return 128 + SIGTERM;
+  if (sigpending(&pending) != 0) return 128 + SIGINT;
+  for (const int signal : {SIGTERM, SIGHUP}) {
+    if (sigismember(&pending, signal) == 1) return 128 + signal;
+  }
   return 128 + SIGINT;
 }
 

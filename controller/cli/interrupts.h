@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGINT and SIGTERM as something to look at, not something that happens (signalfd(2)). Children
-// get their mask reset by ipc::Spawn.
+// SIGINT, SIGTERM and SIGHUP as something to look at, not something that happens (signalfd(2)).
+// Children get their mask reset by ipc::Spawn.
 #pragma once
 
 #include "ipc/fd.h"
@@ -10,14 +10,14 @@ namespace bailiff::controller::cli {
 
 class Interrupts {
  public:
-  // Blocks both signals for the life of the process.
+  // Blocks them for the life of the process.
   static Result<Interrupts> Block();
 
   int fd() const { return fd_.get(); }
   // Whether one has come; it stays there for whoever reads the descriptor.
   bool Pending() const;
   // The exit status of a command interrupted before anything was stored: 143 when SIGTERM is
-  // pending, else 130.
+  // pending, 129 when SIGHUP is, else 130.
   static int ExitStatus();
 
  private:

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controller/cli/program.h"
 
+#include <sys/resource.h>
+
+#include <string>
+
 #include "controller/cli/help.h"
 #include "controller/cli/host_request.h"
 #include "controller/cli/interrupts.h"
@@ -99,8 +103,26 @@ Result<int> Dispatch(Context& context) {
   return 0;
 }
 
+// Descriptors of a helper are first put at high numbers (ipc/spawn.cc), and a job may have 1024.
+// Told before anything is begun: a run that meets the limit half way has no verdict.
+Result<void> EnsureDescriptors() {
+  constexpr rlim_t kWanted = 1024;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return SystemError("getrlimit", "open files");
+  if (limit.rlim_cur >= kWanted) return {};
+  if (limit.rlim_max < kWanted)
+    return Error{ErrorCode::kLimitNotEnforceable, "open files",
+                 "this process may have " + std::to_string(limit.rlim_max) + " and needs " +
+                     std::to_string(kWanted),
+                 0, "ulimit -Hn 1024, before it is started"};
+  limit.rlim_cur = kWanted;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return SystemError("setrlimit", "open files");
+  return {};
+}
+
 // As the operator: everything the command line names, and the data directory, opened.
 Result<void> GetReady(Start& start) {
+  if (start.command.row->needs != Needs::kNothing) BAILIFF_TRY(EnsureDescriptors());
   BAILIFF_TRY(OpenNamed(start.command));
   switch (start.command.row->needs) {
     case Needs::kNothing:

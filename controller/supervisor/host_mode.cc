@@ -176,6 +176,18 @@ Result<Mounts> CloneAllOutside(const HostModeRequest& request, const HostMode& m
   });
 }
 
+// The lowest value that a process may give itself is what the last one with a host capability
+// wrote, and children inherit it. A service that is started protected would hand its protection to
+// the candidate: host memory would then be taken from others first, and at -1000 from the cell
+// never.
+Result<void> RaiseOomFloor() {
+  const char* const path = "/proc/self/oom_score_adj";
+  BAILIFF_TRY_ASSIGN(const std::string text, ipc::ReadFileAt(AT_FDCWD, path, 32));
+  const std::string own = text.starts_with('-') ? "0" : text.substr(0, text.find('\n'));
+  BAILIFF_TRY_ASSIGN(const ipc::Fd file, ipc::OpenAt(AT_FDCWD, path, O_WRONLY));
+  return ipc::WriteAll(file.get(), own, path);
+}
+
 }  // namespace
 
 SlotIds HostMode::Slot(std::uint32_t slot) const {
@@ -194,6 +206,7 @@ std::vector<ipc::IdMap> HostMode::Map(std::uint32_t id,
 Result<HostMode> EnterHostMode(HostModeRequest request) {
   HostMode mode;
   BAILIFF_TRY_ASSIGN(mode.ids, PlanHostIds());
+  if (mode.ids.root_started) BAILIFF_TRY(RaiseOomFloor());
   BAILIFF_TRY_ASSIGN(mode.programs, OpenPrograms());
   mode.cgroup_parent = std::move(request.cgroup_parent);
   if (auto id = ipc::ReadFileAt(AT_FDCWD, "/etc/machine-id", 64); id.ok()) {

@@ -273,7 +273,7 @@ Result<void> NameFile(const UnnamedFile& unnamed) {
   return {};
 }
 
-// A repository name is checked here too: this process is the one with the privilege.
+// The name is checked here too: this process is the one with the privilege.
 bool IsSubtreeName(const std::string& name) {
   constexpr std::string_view prefix = "bailiff.";
   if (name.size() != prefix.size() + 8 || !name.starts_with(prefix)) return false;
@@ -309,6 +309,7 @@ void RunPreparer(PreparerWork& work, int socket, int bell) {
   prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGKILL));
   signal(SIGINT, SIG_IGN);  // a Ctrl-C reaches the whole terminal group; the controller decides
   signal(SIGTERM, SIG_IGN);
+  signal(SIGHUP, SIG_IGN);
   char buffer[64];
   for (;;) {
     eventfd_t rings = 0;

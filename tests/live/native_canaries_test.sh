@@ -128,6 +128,13 @@ says "Operation not permitted" ulimit -n 129
 (exec 127</dev/null) || bad "descriptor 127"
 (exec 128</dev/null) 2>/dev/null && bad "descriptor 128 opened"
 '
+# Lowered as far as the kernel lets it (the floor is never below 0: nobody's protection is handed on), and still ended by its own limit.
+(echo -500 >/proc/self/oom_score_adj) 2>/dev/null && protect=-500 || protect=0
+lowered=$( (echo "$protect" >/proc/self/oom_score_adj; bailiff --json run --exit=outcome --image bb --source "$revision" --memory 32M -- /bin/sh -c '
+for v in 500 200 0 -1 -500 -1000; do echo $v >/proc/self/oom_score_adj; done 2>/dev/null
+[ "$(cat /proc/self/oom_score_adj)" -ge 0 ] && echo held
+exec dd if=/dev/zero of=/dev/null bs=60M count=1') 2>"$scratch/stderr" </dev/null)
+if why=$(holds outcome=incomplete 'reasons=["oom_local"]' <<<"$lowered" 2>&1) && [[ $(bytes_of stdout <<<"$lowered") == held* ]]; then pass "r12_25_oom_floor (started at $protect)"; else fail r12_25_oom_floor "$why" "$lowered" "$(cat "$scratch/stderr")"; fi
 probes r12_25_raising_limits 'raise_nofile=EPERM raise_core=EPERM nice=EACCES oom_score=EACCES'
 expect r12_26_process_count_is_bounded 'outcome=success reasons=["pids_limit_hit"] usage.pids_peak=12 stdout=fork_count\04010\nfork_flood\040EAGAIN\n' --pids 12 -- /bin/probe fork_flood
 inside r12_26_pids_max_is_visible --pids 12 '
@@ -142,6 +149,16 @@ while read -r _ _ _ _ at options rest; do
     / | /source | /sys | /sys/fs/cgroup | /sys/fs/cgroup/* | /dev | /proc/*) case $options in ro,nosuid*) ;; *) bad "$at $options";; esac ;;
     /dev/null | /dev/zero | /dev/full | /dev/random | /dev/urandom | /dev/tty) case $options in ro,nosuid,noexec*) ;; *) bad "$at $options";; esac ;;
     *) bad "unexpected mount $at" ;;
+  esac
+done </proc/self/mountinfo
+'
+# THREATS.md, "What of the host a candidate can read": two paths below the data directory, and no other.
+inside r12_23_paths_of_the_host '
+while read -r _ _ _ root at rest; do
+  case $at in
+    /) case $root in */images/*/root) ;; *) bad "$at shows $root";; esac ;;
+    /source) case $root in */trees/*) ;; *) bad "$at shows $root";; esac ;;
+    *) case $root in / | /sys | /bus | /fs | /irq | /sysrq-trigger | /null | /zero | /full | /random | /urandom | /tty) ;; *) bad "$at shows $root";; esac ;;
   esac
 done </proc/self/mountinfo
 '

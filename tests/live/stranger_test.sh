@@ -71,6 +71,41 @@ statuses=("${PIPESTATUS[@]}")
 same a_reader_that_left "$(cat "$scratch/head") $(bailiff --json check show "$(newest)" | member state)" "y finished"
 ((statuses[0] != 0)) && pass a_reader_that_left_is_no_success || fail a_reader_that_left_is_no_success "${statuses[*]}"
 
+# --- what a caller may have set before: limits, the mask of new files, a terminal that goes away
+# limited TEXT LIMIT ARG…: under `ulimit LIMIT` the verb ends with an error that holds TEXT.
+limited() {
+  local text=$1 limit=$2 said
+  shift 2
+  said=$( (eval "ulimit $limit"; exec "${bailiff_argv[@]}" "$@") 2>&1 </dev/null)
+  status=$?
+  if ((status >= 64 && status < 126)) && [[ $said == *"$text"* ]]; then pass "ulimit $limit: $1"; else fail "ulimit $limit: $1" "exit $status" "$said"; fi
+}
+for count in 20 64 1023; do
+  limited "host.limit.unenforceable" "-n $count" run --image bb --source "$revision" -- /bin/echo hi
+  limited "host.limit.unenforceable" "-n $count" source import "$scratch/source"
+done
+same "a soft limit of files is raised" "$( (ulimit -Sn 64; exec "${bailiff_argv[@]}" run --image bb --source "$revision" -- /bin/echo hi) 2>/dev/null </dev/null)" hi
+limited "" "-f 1" backup "$scratch/limited.tar"
+limited "" "-f 1" run --image bb --source "$revision" -- /bin/echo hi
+same "no limit leaves an attempt open" "$(bailiff --json check list --state running | member attempts)" "[]"
+for mask in 000 777; do
+  same "umask $mask: a source goes out" "$(umask "$mask"; "${bailiff_argv[@]}" source export "$revision" "$scratch/mask$mask" >/dev/null 2>&1; echo $?)" 0
+  same "umask $mask: a backup is private" "$(umask "$mask"; "${bailiff_argv[@]}" backup "$scratch/mask$mask.tar" >/dev/null 2>&1; stat -c %a "$scratch/mask$mask.tar")" 600
+done
+"${bailiff_argv[@]}" run --exit=outcome --image bb --source "$revision" --timeout 60s -- /bin/sleep 30 >/dev/null 2>&1 </dev/null &
+runner=$!
+sleep 0.7
+kill -HUP "$runner"
+wait "$runner"
+same "a terminal that goes away cancels" "$? $(bailiff --json check show "$(newest)" | member outcome)" "2 cancelled"
+# Ignored before (nohup), it is ignored.
+(trap '' HUP; exec "${bailiff_argv[@]}" run --image bb --source "$revision" --timeout 60s -- /bin/sleep 2 >/dev/null 2>&1 </dev/null) &
+runner=$!
+sleep 0.7
+kill -HUP "$runner"
+wait "$runner"
+same "nohup outlives it" "$?" 0
+
 # --- e10: a full disk, on a small file system in memory (root: mounted here; otherwise in a namespace of the test's own)
 disk=$scratch/disk
 mkdir "$disk"
