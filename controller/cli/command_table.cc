@@ -102,7 +102,8 @@ constexpr std::array kCheckListOptions = {
     Option{"after", "CURSOR", "go on after the last id of an earlier list"},
 };
 constexpr std::array kCheckLogsOptions = {
-    Option{"stream", "stdout|stderr", "only this stream", "both, standard output first"}, kRaw};
+    Option{"stream", "stdout|stderr", "only this stream", "both, standard output first"},
+    Option{"follow", {}, "print it as it comes, until the attempt has ended"}, kRaw};
 constexpr std::array kCancelArguments = {kAttempt, kGeneration, kReason};
 constexpr std::array kRecoverOptions = {
     Option{"abandon-unconfirmed",

@@ -220,10 +220,23 @@ for role in controller collector warden candidate; do
   [[ $live == *"\"role\":\"$role\""* ]] && pass "surface --live shows the $role" || fail "surface --live shows the $role" "$live"
 done
 answers "check logs of a running attempt" check.logs check logs "$attempt"
+# Followed: what has come already, what comes, and the end, whoever makes it; a reader that goes away is not waited for.
+bailiff check logs "$attempt" --follow >"$scratch/followed" 2>&1 &
+follower=$!
+bailiff --json check logs "$attempt" --follow >"$scratch/followed.json" 2>&1 &
+follower_json=$!
+[[ $(timeout 10 "$BAILIFF_BUILD/bin/bailiff" --data-dir "$data" check logs "$attempt" --follow | head -n 1) == ready ]] &&
+  pass "check logs --follow ends with its reader" || fail "check logs --follow ends with its reader"
 says "a running attempt whose owner lives is not recovered" 75 "*" check recover "$attempt" "$generation" "is it dead?"
 kill -INT "$pid"
 wait "$pid"
 [[ $? == 2 ]] && grep -q '^cancelled' "$scratch/err" && pass "Ctrl-C: cancelled and recorded" || fail "Ctrl-C: cancelled and recorded" "$(<"$scratch/err")"
+wait "$follower"
+[[ $? == 0 && $(<"$scratch/followed") == ready ]] && pass "check logs --follow ends with the attempt" ||
+  fail "check logs --follow ends with the attempt" "$(<"$scratch/followed")"
+wait "$follower_json"
+[[ $? == 0 && $(member state <"$scratch/followed.json") == finished && $(member stdout_base64 <"$scratch/followed.json" | base64 -d) == ready ]] &&
+  pass "check logs --follow --json waits and says all" || fail "check logs --follow --json waits and says all" "$(<"$scratch/followed.json")"
 leaves_nothing "Ctrl-C leaves nothing behind"
 
 # --- cancelled by another process (R11.04, R14.18)
@@ -236,8 +249,14 @@ leaves_nothing "R11.04 leaves nothing behind"
 
 # --- the owner dies (R13.22, R13.23, R14.19)
 starts
+bailiff check logs "$attempt" --follow >"$scratch/followed" 2>"$scratch/err" &
+follower=$!
+for _ in $(seq 200); do grep -q ready "$scratch/followed" && break; read -r -t 0.05 _ <> <(:) || true; done
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null
+wait "$follower"
+[[ $? == 75 && $(<"$scratch/followed") == ready && $(<"$scratch/err") == *attempt.owner.dead*"fix: bailiff check recover $attempt $generation REASON"* ]] &&
+  pass "check logs --follow says that the owner died" || fail "check logs --follow says that the owner died" "$(<"$scratch/err")"
 state=$(bailiff --json check show "$attempt" | member state)
 [[ $state == running ]] && pass "R13.22 opening again changes nothing" || fail "R13.22 opening again changes nothing" "$state"
 says "R13.23 recovery asks for the generation seen" 75 "*" check recover "$attempt" 77 "it died"
