@@ -282,12 +282,12 @@ Result<void> RunningAttempt::Release() {
   if (!identified_) BAILIFF_TRY(Identify());
   const auto [pid, start] = *owner_.custody.candidate;
   // Still the same process, and alone: custody names it.
+  const Error another{
+      ErrorCode::kHelperNotLocked, "cell", "does not hold the one process it held before", 0, {}};
   BAILIFF_TRY_ASSIGN(const std::vector<pid_t> members, cgroup_->CellProcesses());
+  if (members != std::vector<pid_t>{pid}) return another;
   BAILIFF_TRY_ASSIGN(const std::uint64_t start_now, StartTicks(pid));
-  if (members != std::vector<pid_t>{pid} || start_now != start) {
-    return Error{
-        ErrorCode::kHelperNotLocked, "cell", "does not hold the one process it held before", 0, {}};
-  }
+  if (start_now != start) return another;
 
   CellExpectation expectation;
   expectation.id = owner_.ids.candidate;

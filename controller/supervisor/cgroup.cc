@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <sstream>
 
@@ -269,10 +270,14 @@ CgroupUsage AttemptCgroup::ReadUsage() const {
 }
 
 Result<std::vector<pid_t>> AttemptCgroup::CellProcesses() const {
-  BAILIFF_TRY_ASSIGN(const std::string text, ReadValue(parts_.front().cell.get(), "cgroup.procs"));
   std::vector<pid_t> pids;
-  std::istringstream words(text);
-  for (pid_t pid = 0; words >> pid;) pids.push_back(pid);
+  for (const Part& part : parts_) {
+    BAILIFF_TRY_ASSIGN(const std::string text, ReadValue(part.cell.get(), "cgroup.procs"));
+    std::istringstream words(text);
+    for (pid_t pid = 0; words >> pid;) pids.push_back(pid);
+  }
+  std::sort(pids.begin(), pids.end());
+  pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
   return pids;
 }
 

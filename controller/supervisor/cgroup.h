@@ -81,7 +81,7 @@ class AttemptCgroup {
   // One row per limit: required and the value read now.
   Result<std::vector<policy::Readback>> ReadLimits() const;
   CgroupUsage ReadUsage() const;
-  // Pids in the cell as this process sees them; 0 where it cannot.
+  // Pids in the cell, in any of its hierarchies, as this process sees them; 0 where it cannot.
   Result<std::vector<pid_t>> CellProcesses() const;
   // v2: SIGKILL to everything in the attempt's cgroups, warden included. v1: nothing; the pid
   // namespace does it.

@@ -122,13 +122,24 @@ def wait_for(condition, bound):
     return time.monotonic() - began
 
 
-def waits_for_ever(pid):
-    """A helper at a fault point with `stop`: poll(NULL, 0, -1)."""
+def call(pid):
+    """The number and the arguments of the call a process waits in, as the kernel writes them."""
     try:
         with open(f"/proc/{pid}/syscall", encoding="ascii") as file:
-            words = file.read().split()
+            return file.read().split()
     except OSError:
-        return False
+        return []
+
+
+def write(path, value):
+    """Into a file of the kernel, in one call."""
+    with open(path, "w", encoding="ascii") as file:
+        file.write(str(value))
+
+
+def waits_for_ever(pid):
+    """A helper at a fault point with `stop`: poll(NULL, 0, -1)."""
+    words = call(pid)
     return len(words) > 3 and words[0] in ("7", "73", "271") and words[1] == "0x0" and words[2] == "0x0"
 
 
