@@ -73,6 +73,9 @@ TEST(Codec, RefusesAnUnknownFieldAtEveryLevel) {
   RefusesUnknownAt(DecodeFromSnapshotter, {3, 1});
   RefusesUnknownAt(DecodeToSnapshotter, {2});
   for (const int job : {1, 2, 3, 4, 5}) RefusesUnknownAt(DecodeToSnapshotter, {1, job});
+  const std::string job = Nest({1}, "");
+  EXPECT_TRUE(DecodeToSnapshotter(Nest({1}, job)).ok());
+  EXPECT_FALSE(DecodeToSnapshotter(Nest({1}, job + kUnknown)).ok()) << "beside a job";
 }
 
 TEST(Codec, RefusesABodyOrJobThatIsNotSet) {
@@ -80,8 +83,26 @@ TEST(Codec, RefusesABodyOrJobThatIsNotSet) {
   EXPECT_FALSE(DecodeFromWarden(kUnknown).ok());
 }
 
+// An Output whose whole encoding has `size` bytes.
+std::string OutputOf(std::size_t size) {
+  wire::FromCollector message;
+  message.mutable_output()->set_data("");
+  const auto with = [&message](std::size_t data) {
+    message.mutable_output()->set_data(std::string(data, 'x'));
+    return message.SerializeAsString();
+  };
+  std::size_t data = size - 16;
+  while (with(data).size() < size) ++data;
+  return with(data);
+}
+
 TEST(Codec, RefusesMoreThanOneMessage) {
-  EXPECT_FALSE(DecodeFromCollector(std::string(kMaxMessage + 1, 'x')).ok());
+  const std::string largest = OutputOf(kMaxMessage);
+  ASSERT_EQ(largest.size(), kMaxMessage);
+  EXPECT_TRUE(DecodeFromCollector(largest).ok());
+  const std::string larger = OutputOf(kMaxMessage + 1);
+  ASSERT_EQ(larger.size(), kMaxMessage + 1);
+  EXPECT_FALSE(DecodeFromCollector(larger).ok());
 }
 
 TEST(Codec, g06_deep_nesting_is_refused) {

@@ -101,6 +101,19 @@ TEST(Context, the_file_has_exactly_five_members) {
               ElementsAre("/recipe/md5 json.member.unknown"));
 }
 
+TEST(Context, what_is_missing_or_of_another_type_is_named) {
+  const std::string identity = R"("identity":"command/v1",)";
+  EXPECT_THAT(FaultsOf(Replaced(CommandContext(), identity, "")),
+              ElementsAre("/required_evidence/0/identity json.member.missing",
+                          "/required_capabilities context.capability.mismatch"));
+  EXPECT_THAT(FaultsOf(Replaced(CommandContext(), R"("required_capabilities":[)",
+                                R"("required_capabilities":[7,)")),
+              ElementsAre("/required_capabilities/0 json.member.type"));
+  EXPECT_THAT(FaultsOf(Replaced(CommandContext(), R"("recipe":)" + State(kR),
+                                R"("recipe":{"state":"none"})")),
+              ElementsAre("/recipe context.identity.state"));
+}
+
 TEST(Context, two_required_kinds_are_bound_by_a_digest_of_both) {
   const std::string s(64, '5');
   const std::string both = R"([{"digest":")" + kR + R"(","identity":"command/v1"},{"digest":")" +
@@ -178,6 +191,9 @@ TEST(Context,
   EXPECT_FALSE(ParseBoundContext(bound->bytes + "\n").ok());
   EXPECT_FALSE(ParseBoundContext(Replaced(bound->bytes, "\"c1\"", "\"../c\"")).ok());
   EXPECT_FALSE(ParseBoundContext(Replaced(bound->bytes, "\"generation\":2,", "")).ok());
+  for (const std::string& other : {std::string(31, 'f'), std::string(33, 'f'), std::string(32, 'F'),
+                                   std::string(32, 'g'), std::string()})
+    EXPECT_FALSE(ParseBoundContext(Replaced(bound->bytes, repository, other)).ok()) << other;
 }
 
 }  // namespace

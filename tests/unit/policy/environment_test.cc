@@ -71,6 +71,7 @@ TEST(Environment, R2_11_an_image_entry_must_be_an_entry_of_the_effective_set) {
   EXPECT_EQ(ForeignImageEntry({"SECRET=1"}, effective), "SECRET=1");
   EXPECT_EQ(ForeignImageEntry({"HOME=/root"}, effective), "HOME=/root");
   EXPECT_EQ(ForeignImageEntry({"LANG"}, effective), "LANG");
+  EXPECT_EQ(ForeignImageEntry({"A"}, {{"A", "A"}}), "A");
   EXPECT_EQ(ForeignImageEntry({"LANG=C="}, effective), "LANG=C=");
 }
 

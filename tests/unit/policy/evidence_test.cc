@@ -149,7 +149,11 @@ TEST(Evidence, what_does_not_belong_together_is_refused) {
       {"{\"code\":0,\"state\"", "{\"code\":0,\"errno\":2,\"state\""},
       {"{\"code\":0,\"state\"", "{\"code\":4294967296,\"state\""},
       {"\"image\":\"sha256:", "\"image\":\"sha512:"},
+      {"{\"code\":0,\"state\":\"exited\"}", "{\"core\":true,\"state\":\"signalled\"}"},
+      {"{\"code\":0,\"state\":\"exited\"}", "{\"signal\":11,\"state\":\"signalled\"}"},
       {"\"facts\":{\"cgroup\":\"v1\"", "\"facts\":{\"cgroup\":1"},
+      {"\"facts\":{", "\"fakts\":{"},
+      {"\"environment_digest\"", "\"cleanup_handle\":1,\"environment_digest\""},
       {"\"confirmed\":true,\"proof\":[\"warden_reaped\"", "\"confirmed\":true,\"proof\":[1"},
       {"\"usage\":{\"oom_kills\":0", "\"usage\":{\"oom_kills\":null"},
       {"\"usage\":{", "\"usage\":{\"luck\":1,"},
@@ -194,6 +198,7 @@ TEST(Evidence, readback_rows_say_together_whether_the_cell_was_as_asked) {
   EXPECT_EQ(CheckAfter(Rows{{"a", "1", "1", {}}}), Check::kMissing);
   EXPECT_EQ(CheckAfter(Rows{{"a", "1", "1", "2"}}), Check::kMismatched);
   EXPECT_EQ(CheckAfter(Rows{{"a", "1", "2", "1"}}), Check::kMismatched);
+  EXPECT_EQ(CheckAfter(Rows{{"a", "1", "2", "2"}}), Check::kMismatched);
 }
 
 }  // namespace

@@ -50,7 +50,10 @@ TEST(GitName, ids_are_lower_case_digits_and_back) {
   EXPECT_EQ(RawGitId(id->raw()), id);
   EXPECT_FALSE(ParseGitId(std::string(39, 'a')).has_value());
   EXPECT_FALSE(ParseGitId(std::string(40, 'A')).has_value());
-  EXPECT_FALSE(ParseGitId(std::string(39, 'a') + "g").has_value());
+  for (const char* other : {"g", "/", ":", "`", "{", "-", " "}) {
+    EXPECT_FALSE(ParseGitId(std::string(39, 'a') + other).has_value()) << other;
+    EXPECT_FALSE(ParseGitId(other + std::string(39, 'a')).has_value()) << other;
+  }
   EXPECT_FALSE(RawGitId(std::string(32, 'x')).has_value());
 }
 

@@ -57,6 +57,10 @@ TEST(Jcs, nothing_is_written_that_would_not_be_read) {
   EXPECT_EQ(Written(deep), std::string(32, '[') + std::string(32, ']'));
   EXPECT_EQ(Written(Value::MakeArray().Append(deep)), "error json.document.depth");
   EXPECT_EQ(Written(Value::MakeObject().Set("a", deep)), "error json.document.depth");
+  Value objects = Value::MakeObject();
+  for (int i = 0; i < 31; ++i) objects = Value::MakeObject().Set("a", objects);
+  EXPECT_EQ(Written(objects).substr(0, 6), "{\"a\":{");
+  EXPECT_EQ(Written(Value::MakeObject().Set("a", objects)), "error json.document.depth");
 }
 
 TEST(Jcs, set_replaces_and_set_if_leaves_out) {

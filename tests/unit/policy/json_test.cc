@@ -56,6 +56,7 @@ TEST(Json, g01_trailing_bytes_are_refused) {
   EXPECT_TRUE(FaultsOf("{}\n").empty());
   EXPECT_THAT(FaultsOf("{}\n\n"), ElementsAre(" json.document.trailing"));
   EXPECT_THAT(FaultsOf("{} "), ElementsAre(" json.document.trailing"));
+  EXPECT_THAT(FaultsOf("{}\t"), ElementsAre(" json.document.trailing"));
   EXPECT_THAT(FaultsOf("{}\r\n"), ElementsAre(" json.document.trailing"));
   EXPECT_THAT(FaultsOf("{}{}"), ElementsAre(" json.document.syntax"));
   EXPECT_THAT(FaultsOf("{}x"), ElementsAre(" json.document.syntax"));

@@ -159,6 +159,12 @@ TEST(Outcome, c03_output_at_the_bound_is_complete_and_one_more_is_not) {
   facts.out = {6, 6, true};
   facts.err = {4, 4, true};
   EXPECT_EQ(Judged(facts), "success");
+  facts.out = {10, 10, true};
+  facts.err = {0, 0, true};
+  EXPECT_EQ(Judged(facts), "success") << "all of it in one stream";
+  facts.out = {11, 10, false};
+  EXPECT_EQ(Judged(facts), "incomplete: capture_incomplete");
+  facts.out = {6, 6, true};
   facts.err = {5, 4, false};
   facts.out.eof = false;
   facts.stopped_by = StoppedBy::kOutputLimit;
@@ -271,6 +277,7 @@ TEST(Outcome, R8_06_a_status_that_is_neither_exit_nor_signal_is_incomplete) {
   Facts both = GoodFacts();  // the warden says started and exec failed
   both.exec_errno = ENOENT;
   EXPECT_EQ(Judged(both), "incomplete: protocol_violation");
+  EXPECT_EQ(Judge(both)->process.state, ProcessEnd::State::kUnknown);
 }
 
 TEST(Outcome, R7_11_R11_13_unconfirmed_cleanup_stores_nothing_until_abandoned) {
