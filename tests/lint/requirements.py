@@ -6,7 +6,8 @@
     | R4.02 | superseded | | by what, and why |
     | R5.01 | later | | with which part of the work |
 
-`path:words` means that the file is there and holds the words. `--missing` prints the rows that are missing, to be filled in."""
+`path:words` means that the file is there and holds the words; those of a test stand in what runs, not in a comment about it. `--missing`
+prints the rows that are missing, to be filled in."""
 import sys
 import re
 
@@ -26,13 +27,26 @@ def rows(text):
             yield number, [c.strip() for c in line.strip().strip("|").split("|")]
 
 
-def place(tree, where):
+def running(path, text):
+    """A test's text without the lines that are comments, and without what a Python program says of itself."""
+    if not path.endswith((".cc", ".h")):
+        text = re.sub(r'^""".*?"""', "", text, flags=re.S | re.M)
+    comment = "//" if path.endswith((".cc", ".h")) else "#"
+    return "\n".join(line for line in text.split("\n") if not line.lstrip().startswith(comment))
+
+
+def place(tree, where, kind):
     path, _, words = where.strip().strip("`").partition(":")
     if path not in tree.paths:
         return f"{path}: no such file"
     if not words:
         return f"{path}: say which test or words, after a colon"
-    return None if words.strip() in tree.text(path) else f"{path}: does not hold {words.strip()!r}"
+    text = tree.text(path)
+    if words.strip() not in text:
+        return f"{path}: does not hold {words.strip()!r}"
+    if kind == "test" and words.strip() not in running(path, text):
+        return f"{path}: holds {words.strip()!r} in a comment alone, which cannot fail"
+    return None
 
 
 def check(tree):
@@ -56,7 +70,7 @@ def check(tree):
             if not where:
                 found.append(f"{at}: a {kind} without its place")
             for one in filter(None, (w.strip() for w in where.split(","))):
-                problem = place(tree, one)
+                problem = place(tree, one, kind)
                 if problem:
                     found.append(f"{at}: {problem}")
                 elif kind == "test" and not one.strip("`").startswith("tests/"):
@@ -86,13 +100,17 @@ BAD = (
     {TABLE: example()},
     {TABLE: example("| R1.01 | test | tests/unit/a_test.cc:absent | |\n"), **TEST},
     {TABLE: example("| R1.01 | test | tests/unit/b_test.cc:holds | |\n"), **TEST},
+    {TABLE: example("| R1.01 | test | tests/unit/a_test.cc:R1.01 | |\n"), "tests/unit/a_test.cc": "  // R1.01 holds\nTEST(A, holds) {}\n"},
+    {TABLE: example("| R1.01 | test | tests/live/a_test.sh:R1.01 | |\n"), "tests/live/a_test.sh": "# --- R1.01\npass a\n"},
+    {TABLE: example("| R1.01 | test | tests/faults/a:R1.01 | |\n"), "tests/faults/a": '#!/usr/bin/env python3\n"""Cases\nR1.01."""\n'},
     {TABLE: example("| R1.01 | test | | |\n")},
     {TABLE: example("| R1.01 | later | | |\n")},
     {TABLE: example("| R1.01 | perhaps | | some reason |\n")},
     {TABLE: example("| R1.02 | later | | some reason |\n| R1.01 | later | | some reason |\n")},
     {TABLE: example("| R1.01 | later | | some reason |\n"), "ipc/a.h": "// R99.01\n"},
 )
-GOOD = ({TABLE: example("| R1.01 | test | tests/unit/a_test.cc:holds | |\n"), **TEST},)
+GOOD = ({TABLE: example("| R1.01 | test | tests/unit/a_test.cc:holds | |\n"), **TEST},
+        {TABLE: example("| R1.01 | document | ipc/a.h:R1.01 | |\n"), "ipc/a.h": "// R1.01: said here\n"})
 if __name__ == "__main__":
     if sys.argv[1:] == ["--missing"]:
         real = lint.Tree(root=lint.TOP)

@@ -63,6 +63,20 @@ probes() {
   same "$name" "$(bytes_of stdout <"$scratch/probed")" "$wanted"
 }
 
+# A canary that could not fail would show nothing: what gets through, and what fails for another reason, must fail the whole run.
+canary() {  # canary NAME WORDS ACTION…: one action that is not what it has to be
+  local name=$1 words=$2
+  shift 2
+  expect "$name" "outcome=failed process.code=1 stdout~${words// /\\040}" -- /bin/sh -c "$prelude
+$*
+exit \$failed"
+}
+canary r12_11_an_action_that_gets_through_fails_the_run 'BAD touch /scratch/x: let through' 'says "Read-only file system" touch /scratch/x'
+canary r12_11_a_write_that_gets_through_fails_the_run 'BAD write /scratch/x' 'writes "Read-only file system" /scratch/x'
+canary r12_11_another_value_fails_the_run 'BAD name: 1, expected 2' 'equals name 1 2'
+canary r12_10_another_error_is_no_proof 'expected No space left' 'says "No space left on device" touch /x'
+canary r12_10_another_error_of_a_write_is_no_proof 'expected No space left' 'writes "No space left on device" /x'
+
 inside r12_14_network_egress_is_blocked '
 says "Network is unreachable" telnet 192.0.2.1 80
 says "Network is unreachable" nc -w 2 192.0.2.1 53
