@@ -154,10 +154,12 @@ int __wrap_fsconfig(int context, unsigned command, const char* key, const void* 
 }
 
 int __wrap_fsmount(int context, unsigned flags, unsigned attributes) {
-  if (made_of == "proc" && Bent("proc-exec")) attributes &= ~MOUNT_ATTR_NOEXEC;
-  if (scratch && Bent("scratch-devices")) attributes &= ~MOUNT_ATTR_NODEV;
-  if (scratch && Bent("scratch-setuid")) attributes &= ~MOUNT_ATTR_NOSUID;
-  if (made_of.starts_with("cgroup") && Bent("cgroup-writable")) attributes &= ~MOUNT_ATTR_RDONLY;
+  if (made_of == "proc" && Bent("proc-exec"))
+    attributes &= ~static_cast<unsigned>(MOUNT_ATTR_NOEXEC);
+  if (scratch && Bent("scratch-devices")) attributes &= ~static_cast<unsigned>(MOUNT_ATTR_NODEV);
+  if (scratch && Bent("scratch-setuid")) attributes &= ~static_cast<unsigned>(MOUNT_ATTR_NOSUID);
+  if (made_of.starts_with("cgroup") && Bent("cgroup-writable"))
+    attributes &= ~static_cast<unsigned>(MOUNT_ATTR_RDONLY);
   return __real_fsmount(context, flags, attributes);
 }
 

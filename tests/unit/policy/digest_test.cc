@@ -21,13 +21,13 @@ TEST(Digests, sixty_four_lower_case_digits_and_nothing_else) {
   ASSERT_TRUE(digest);
   EXPECT_EQ(digest->hex(), hex);
   for (const char other : {'/', ':', '`', 'g', 'A', 'F', ' ', '\0', '-'}) {
-    for (const std::size_t at : {0, 31, 63}) {
+    for (const unsigned at : {0U, 31U, 63U}) {
       std::string wrong = hex;
       wrong[at] = other;
       EXPECT_FALSE(ParseDigest(wrong)) << other << " at " << at;
     }
   }
-  for (const std::size_t size : {0, 1, 63, 65, 128})
+  for (const unsigned size : {0U, 1U, 63U, 65U, 128U})
     EXPECT_FALSE(ParseDigest(std::string(size, '0'))) << size;
 }
 
@@ -37,7 +37,7 @@ TEST(Digests, thirty_two_raw_bytes_and_nothing_else) {
   const auto digest = RawDigest(raw);
   ASSERT_TRUE(digest);
   EXPECT_EQ(digest->hex(), "00" + std::string(62, 'f'));
-  for (const std::size_t size : {0, 31, 33, 64})
+  for (const unsigned size : {0U, 31U, 33U, 64U})
     EXPECT_FALSE(RawDigest(std::string(size, 'x'))) << size;
 }
 
