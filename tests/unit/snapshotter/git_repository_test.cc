@@ -91,11 +91,20 @@ TEST_F(GitRepositories, annotated_tags_lead_to_their_commit_and_digits_never_do)
   const GitId tree = repository.Tree({});
   repository.Write("refs/tags/v1", tag_of(tree, "tree").hex() + "\n");
   EXPECT_EQ(CodeOf(Import(repository, "refs/tags/v1")), "git.object.type");
-  for (const char* bytes : {"", "object ", "object 0123\ntype commit\n", "type commit\n"}) {
+  const std::string hex = commit.hex();
+  const std::string no_hex(40, 'x');
+  for (const std::string& bytes :
+       {std::string(), std::string("object "), std::string("object 0123\ntype commit\n"),
+        std::string("type commit\n"), "objekt " + hex + "\ntype commit\n",
+        "object " + no_hex + "\ntype commit\n", "object " + hex + " type commit\n",
+        "object " + hex + "\ntype commits\n", "object " + hex + "\n"}) {
     repository.Write("refs/tags/v1", repository.Add("tag", bytes).hex() + "\n");
     EXPECT_EQ(CodeOf(Import(repository, "refs/tags/v1")), "git.object.damaged") << bytes;
   }
-  for (const char* bytes : {"", "tree ", "tree 0123\n", "parent 0\n"}) {
+  const std::string root = repository.Tree({}).hex();
+  for (const std::string& bytes :
+       {std::string(), std::string("tree "), std::string("tree 0123\n"), std::string("parent 0\n"),
+        "tref " + root + "\n", "tree " + no_hex + "\n", "tree " + root + " \n"}) {
     EXPECT_EQ(CodeOf(Import(repository, repository.Add("commit", bytes).hex())),
               "git.object.damaged")
         << bytes;
@@ -136,7 +145,8 @@ TEST_F(GitRepositories, refs_that_are_no_refs_are_refused) {
   EXPECT_EQ(CodeOf(Import(repository)), "git.ref.malformed") << "a ring";
   repository.Write("HEAD", "ref: refs/heads/c");
   for (const char* packed : {"no id here\n", "0123 refs/heads/c\n", "\n",
-                             "0123456789abcdef0123456789abcdef01234567 refs/heads/c"}) {
+                             "0123456789abcdef0123456789abcdef01234567 refs/heads/c",
+                             "0123456789abcdef0123456789abcdef0123456x refs/heads/c\n"}) {
     repository.Write("packed-refs", packed);
     EXPECT_EQ(CodeOf(Import(repository)), "git.ref.malformed") << packed;
   }

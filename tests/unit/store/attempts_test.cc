@@ -171,6 +171,34 @@ TEST_F(Attempts, r9_11_stale_generation_is_refused_naming_the_present_one) {
                                                         .custody_json = {}}));
 }
 
+// Looked at first, so that the answer says what was asked for; and again by the UPDATE itself.
+TEST_F(Attempts, r9_11_r11_09_the_generation_is_compared_by_each_verb_and_by_its_update) {
+  const AttemptRow pending = PendingRun(store_);
+  const auto said = [](const auto& refused) { return refused.ok() ? "done" : refused.error().why; };
+  ClaimInput claim = SampleClaim(pending);
+  claim.generation = 7;
+  const std::string at_0 = "it is pending at generation 0; asked for ";
+  EXPECT_EQ(said(store_.Claim(claim)), at_0 + "pending at generation 7");
+  EXPECT_EQ(said(store_.Cancel(pending.id, 7, "r")), at_0 + "pending at generation 7");
+  const AttemptRow running = *store_.Claim(SampleClaim(pending));
+  const std::string at_1 = "it is running at generation 1; asked for running at generation ";
+  EXPECT_EQ(said(store_.Fence(running.id, 0, Owner(2), "r")), at_1 + "0");
+  EXPECT_EQ(said(store_.PersistCustody(running.id, 2, "{}")), at_1 + "2");
+  FinishInput finish = SampleFinish(running);
+  finish.generation = 2;
+  EXPECT_EQ(said(store_.Finish(finish)), at_1 + "2");
+  // A generation that moves between the two is not overwritten either.
+  ForeignSql(data_.database,
+             "CREATE TRIGGER moves AFTER INSERT ON evidence BEGIN UPDATE attempts SET "
+             "generation = generation + 1 WHERE id = NEW.attempt; END");
+  const auto moved = store_.Finish(SampleFinish(running));
+  ASSERT_CODE(ErrorCode::kAttemptConflict, moved);
+  EXPECT_NE(moved.error().why.find("0 rows changed where one was meant"), std::string::npos)
+      << moved.error().why;
+  EXPECT_EQ(store_.GetAttempt(running.id)->state, AttemptState::kRunning);
+  EXPECT_EQ(ForeignSql(data_.database, "SELECT count(*) FROM evidence"), "0");
+}
+
 TEST_F(Attempts, claim_of_another_owner_is_a_conflict_and_ours_is_answered_again) {
   const AttemptRow pending = PendingRun(store_);
   ASSERT_OK(store_.Claim(SampleClaim(pending, 1)));
