@@ -62,6 +62,9 @@ PY
 
 # --- restored
 restore "$scratch/backup.tar"
+# layout: what a data directory is made of, with kinds, modes and owners; SQLite's own files and what is known of the programs come and go.
+layout() { (cd "$1" && find . -maxdepth 2 ! -path './objects/*/*' ! -path './images/*' ! -path './trees/*' ! -path './execution/*' ! -path './staging/*' ! -name 'state.sqlite-*' ! -name programs -printf '%P %y %m %u\n' | LC_ALL=C sort); }
+same "it is laid out as the original is" "$(layout "$scratch/restored")" "$(layout "$data")"
 restored evidence show "$evidence" --raw >"$scratch/evidence.restored" 2>"$scratch/err"
 check "the evidence is there, byte for byte" cmp "$scratch/evidence" "$scratch/evidence.restored"
 same "the output is there" "$(restored check logs run-1)" "the true source"

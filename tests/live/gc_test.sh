@@ -86,6 +86,20 @@ same "a second gc finds nothing" "$(part objects count <<<"$said") $(part trees 
 check "the same directory is imported again" bailiff source import "$scratch/lost"
 check "the revision that shared an object runs" bailiff run --image busybox --source "$kept" -- /bin/cat /source/d/shared
 
+# --- an attempt that is registered and not run yet: its tree stays until it is cancelled
+bailiff run --image busybox --source "$kept" -- /bin/true >/dev/null 2>&1
+bailiff --json check show run-1 | python3 -I -S -c '
+import json, sys
+request = json.load(sys.stdin)["request"]
+request["attempt_id"] = "waiting"
+json.dump(request, open(sys.argv[1], "w"))' "$scratch/request.json"
+check "an attempt is registered" bailiff check create "$scratch/request.json"
+said=$(bailiff --json gc)
+same "the tree of a registered attempt stays" "$(part trees count <<<"$said") $(trees | wc -l)" "0 1"
+bailiff check cancel waiting 0 "not needed" >/dev/null
+said=$(bailiff --json gc)
+same "cancelled, its tree goes" "$(part trees count <<<"$said") $(trees | wc -l)" "1 0"
+
 # --- image remove: the row goes first; what a kill leaves is whole, and no row's
 bailiff image import "$scratch/small.tar" --name small >/dev/null
 struck GarbageMove=kill image remove small
