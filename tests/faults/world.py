@@ -242,7 +242,7 @@ class World:
         left = []
         for base in self.cgroups:
             left += [f"cgroup {folder}" for folder in glob.glob(base + "/*/") if not folder.endswith("/controller/")]
-        for place, spared in (("execution", ("owners.lock",)), ("staging", ())):
+        for place, spared in (("execution", ("owners.lock", "instance")), ("staging", ())):
             for name in os.listdir(f"{self.data}/{place}"):
                 if name not in spared:
                     left.append(f"file {place}/{name}")
