@@ -365,7 +365,7 @@ constexpr std::array kExits = {
     ExitRow{"75", "lost a race, busy, or unconfirmed: retry at the generation named"},
     ExitRow{"77", "not permitted"},
     ExitRow{"78", "the data directory or the configuration is not right"},
-    ExitRow{"130, 143", "SIGINT, SIGTERM before anything was stored"},
+    ExitRow{"129, 130, 143", "SIGHUP, SIGINT, SIGTERM before anything was stored"},
     ExitRow{
         "run",
         "the command's own code (0 only for success), 128 + signal, or 125 when there is neither; "
