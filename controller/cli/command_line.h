@@ -28,7 +28,7 @@ struct Globals {
 struct Opened {
   ipc::Fd fd;        // kNewDirectory, kNewFile, kWholeFile: the parent
   std::string name;  // as typed; for kNewDirectory, kNewFile and kWholeFile the last component
-  ipc::Fd made;      // kNewFile: the file, open for writing
+  ipc::Fd made;      // kNewFile: standard output, when that was named
 };
 
 struct Command {

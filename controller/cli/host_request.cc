@@ -46,15 +46,17 @@ Result<ipc::Fd> MakeExportDirectory(const Opened& target, const HostIdPlan& plan
     }
     return error;
   }
-  BAILIFF_TRY_ASSIGN(
-      ipc::Fd made, ipc::OpenBeneath(target.fd.get(), target.name.c_str(), O_RDONLY | O_DIRECTORY));
-  if (plan.root_started && fchown(made.get(), plan.service_uid, plan.service_gid) != 0) {
-    return SystemError("fchown", target.name);
-  }
+  Result<ipc::Fd> made =
+      ipc::OpenBeneath(target.fd.get(), target.name.c_str(), O_RDONLY | O_DIRECTORY);
+  if (made.ok() && plan.root_started &&
+      fchown(made->get(), plan.service_uid, plan.service_gid) != 0)
+    made = SystemError("fchown", target.name);
+  // From here on the preparer takes it away when the export fails.
+  if (!made.ok()) unlinkat(target.fd.get(), target.name.c_str(), AT_REMOVEDIR);
   return made;
 }
 
-// The file an export writes: the operator's, made by the operator.
+// For a file system that has no files without a name.
 Result<ipc::Fd> MakeExportFile(const Opened& target) {
   ipc::Fd made(openat(target.fd.get(), target.name.c_str(),
                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
@@ -72,11 +74,13 @@ bool IsDirectory(const ipc::Fd& fd) {
   return fstat(fd.get(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-// The file a backup is written to, as the operator: it has no name until it is whole and durable.
-Result<ipc::Fd> MakeUnnamedFile(const Opened& target) {
-  ipc::Fd file(openat(target.fd.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  // Exactly this, whatever the umask.
-  if (file.valid() && fchmod(file.get(), 0600) != 0) return SystemError("fchmod", target.name);
+// The file that is written, the operator's, made by the operator: it has no name until it is whole
+// and durable.
+Result<ipc::Fd> MakeUnnamedFile(const Opened& target, mode_t mode) {
+  ipc::Fd file(openat(target.fd.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
+  // A private file is exactly that, whatever the umask.
+  if (file.valid() && (mode & 077) == 0 && fchmod(file.get(), mode) != 0)
+    return SystemError("fchmod", target.name);
   if (file.valid()) return file;
   Error error = SystemError("openat(O_TMPFILE)", target.name);
   if (error.system_error == EACCES || error.system_error == EPERM)
@@ -115,21 +119,36 @@ Result<HostModeRequest> MakeHostRequest(Command& command) {
         (opens == Opens::kFileOrDirectory && IsDirectory(opened.fd))) {
       request.operand_directories.push_back(std::move(opened.fd));
     }
-    if (opens == Opens::kNewFile && !opened.made.valid()) {
-      BAILIFF_TRY_ASSIGN(opened.made, MakeExportFile(opened));
-    }
-    if (opens == Opens::kNewDirectory) {
-      BAILIFF_TRY_ASSIGN(request.export_directory, MakeExportDirectory(opened, plan));
-    }
-  }
-  for (std::size_t i = 0; i < command.opened.size(); ++i) {
-    if (command.row->arguments[i].opens != Opens::kWholeFile) continue;
-    BAILIFF_TRY_ASSIGN(request.new_file, MakeUnnamedFile(command.opened[i]));
-    request.new_file_parent = std::move(command.opened[i].fd);
-    request.new_file_name = command.opened[i].name;
   }
   if (command.source.fd.valid()) {
     request.operand_directories.push_back(std::move(command.source.fd));
+  }
+  // Last: what is made here and not handed on would stay.
+  for (std::size_t i = 0; i < command.opened.size(); ++i) {
+    Opened& opened = command.opened[i];
+    switch (command.row->arguments[i].opens) {
+      case Opens::kNewDirectory: {
+        BAILIFF_TRY_ASSIGN(request.export_directory, MakeExportDirectory(opened, plan));
+        break;
+      }
+      case Opens::kNewFile: {
+        if (opened.made.valid()) continue;  // standard output
+        Result<ipc::Fd> file = MakeUnnamedFile(opened, 0666);
+        if (!file.ok() &&
+            (file.error().system_error == EOPNOTSUPP || file.error().system_error == EISDIR))
+          file = MakeExportFile(opened);
+        BAILIFF_TRY_ASSIGN(request.new_file, std::move(file));
+        break;
+      }
+      case Opens::kWholeFile: {
+        BAILIFF_TRY_ASSIGN(request.new_file, MakeUnnamedFile(opened, 0600));
+        break;
+      }
+      default:
+        continue;
+    }
+    request.new_parent = std::move(opened.fd);
+    request.new_name = opened.name;
   }
   return request;
 }

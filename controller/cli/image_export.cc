@@ -35,23 +35,21 @@ Result<Exported> Export(Context& context, int file) {
 }  // namespace
 
 Result<int> ImageExport(Context& context) {
-  Opened& target = context.command.opened[1];
-  const bool to_stdout = target.name == "-" && !target.fd.valid();
-  Result<Exported> exported = Export(context, target.made.get());
-  // What a full disk says last, it says here.
-  if (exported.ok() && close(target.made.release()) != 0)
-    exported = SystemError("close", context.command.arguments[1]);
-  if (!exported.ok()) {
-    if (to_stdout) return exported.error();
-    // Nothing half written stays. As root the service account may not take the name away: then the
-    // file stays, empty.
-    unlinkat(target.fd.get(), target.name.c_str(), 0);
-    // no fault point: it is being thrown away
-    if (target.made.valid() && ftruncate(target.made.get(), 0) != 0)
-      return SystemError("ftruncate", target.name);
-    return exported.error();
+  ipc::Fd& standard_output = context.command.opened[1].made;
+  const bool to_stdout = standard_output.valid();
+  HostMode& host = *context.host;
+  BAILIFF_TRY_ASSIGN(const Exported exported,
+                     Export(context, to_stdout ? standard_output.get() : host.new_file.get()));
+  // What a full disk says last, it says here. Whatever fails before the file has its name leaves
+  // none.
+  if (to_stdout) {
+    if (close(standard_output.release()) != 0) return SystemError("close", "standard output");
+  } else {
+    // no fault point: it has no name yet, and without one it goes with this process
+    if (fsync(host.new_file.get()) != 0) return SystemError("fsync", context.command.arguments[1]);
+    BAILIFF_TRY(host.preparer->NameFile());
   }
-  const auto& [row, made] = *exported;
+  const auto& [row, made] = exported;
   const std::string image = "sha256:" + made.image.hex();
   const std::string text = "exported  " + ShortId(row.image) + " to " +
                            EscapeName(context.command.arguments[1]) + "  " + ShowBytes(made.bytes) +

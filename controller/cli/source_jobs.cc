@@ -97,28 +97,23 @@ Result<Exported> Export(Context& context) {
   return exported;
 }
 
-// To the id that is the operator, or to the service account, whose preparer hands it on.
-Result<void> GiveBack(HostMode& host) {
+// To the id that is the operator, or to the service account: so that the preparer may hand it on,
+// or take it away.
+Result<void> TakeOver(HostMode& host) {
   constexpr std::uint64_t kMaxEntries = 100'000;  // of a tree: 10,000 files, and their directories
-  BAILIFF_TRY(ChownTree(host.export_directory.get(), ".", 0, 0, kMaxEntries));
-  if (!host.ids.root_started || !host.preparer.has_value()) return {};
-  return host.preparer->GiveBack();
+  return ChownTree(host.export_directory.get(), ".", 0, 0, kMaxEntries);
 }
 
 }  // namespace
 
-// The new directory belongs to the job for as long as it runs, then to the operator again, also
-// when the job fails: what is left is then the operator's to look at and remove.
+// The new directory belongs to the job for as long as it runs, then to the operator. What the
+// preparer is not asked to give back it takes away: nothing stays of an export that failed.
 Result<int> SourceExport(Context& context) {
   const Result<Exported> exported = Export(context);
-  const Result<void> given_back = GiveBack(*context.host);
-  if (!exported.ok()) {
-    // Empty unless the job had begun; as root the service account may not, and it stays.
-    const Opened& parent = context.command.opened[1];
-    unlinkat(parent.fd.get(), parent.name.c_str(), AT_REMOVEDIR);
-    return exported.error();
-  }
-  BAILIFF_TRY(given_back);
+  const Result<void> taken_over = TakeOver(*context.host);
+  if (!exported.ok()) return exported.error();
+  BAILIFF_TRY(taken_over);
+  BAILIFF_TRY(context.host->preparer->GiveBack());
   const RevisionRow& row = exported->row;
   context.output.Line("exported  " + ShortId(row.revision) + " to " +
                       EscapeName(context.command.arguments[1]) + "  " +

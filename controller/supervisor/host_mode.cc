@@ -207,25 +207,22 @@ Result<HostMode> EnterHostMode(HostModeRequest request) {
   HostMode mode;
   BAILIFF_TRY_ASSIGN(mode.ids, PlanHostIds());
   if (mode.ids.root_started) BAILIFF_TRY(RaiseOomFloor());
-  BAILIFF_TRY_ASSIGN(mode.programs, OpenPrograms());
-  mode.cgroup_parent = std::move(request.cgroup_parent);
   if (auto id = ipc::ReadFileAt(AT_FDCWD, "/etc/machine-id", 64); id.ok()) {
     mode.machine_id = id->substr(0, id->find('\n'));
   }
+  mode.cgroup_parent = std::move(request.cgroup_parent);
+  // Before anything else can fail: it takes away what was made for a command that did not work.
+  BAILIFF_TRY_ASSIGN(Preparer preparer,
+                     Preparer::Start(mode.ids, mode.cgroup_parent,
+                                     {request.export_directory.get(), request.new_file.get(),
+                                      request.new_parent.get(), std::move(request.new_name)}));
+  // The controller itself keeps nothing that reaches what is beside it.
+  request.new_parent.reset();
+  mode.new_file = std::move(request.new_file);
+  BAILIFF_TRY_ASSIGN(mode.programs, OpenPrograms());
   Mounts mounts;
   if (mode.ids.root_started) {
     BAILIFF_TRY_ASSIGN(mounts, CloneAllOutside(request, mode));
-  }
-  BAILIFF_TRY_ASSIGN(
-      Preparer preparer,
-      Preparer::Start(mode.ids, mode.cgroup_parent,
-                      request.export_directory.valid() ? request.export_directory.get() : -1,
-                      {request.new_file.get(), request.new_file_parent.get(),
-                       std::move(request.new_file_name)}));
-  // The controller itself keeps nothing that reaches the directory.
-  request.new_file_parent.reset();
-  mode.new_file = std::move(request.new_file);
-  if (mode.ids.root_started) {
     // Built by root in a mount namespace of the host's user namespace: copied into the controller's
     // own, the kernel locks every mount in its place and every flag as it is (mount_namespaces(7),
     // "Restrictions on mount namespaces"), whatever becomes of the controller.

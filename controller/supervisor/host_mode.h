@@ -24,9 +24,10 @@ struct HostModeRequest {
   std::vector<ipc::Fd> operand_directories;  // opened as the operator; readable directories named
                                              // on the command line
   ipc::Fd export_directory;  // a new directory the operator made for `source export`, or invalid
-  ipc::Fd new_file;          // a file without a name the operator opened for `backup`, or invalid
-  ipc::Fd new_file_parent;   // where it will get `new_file_name`
-  std::string new_file_name;
+  ipc::Fd new_file;    // a file the operator opened for `backup` or `image export`, or invalid: it
+                       // has no name yet, where the file system can do that
+  ipc::Fd new_parent;  // where that directory or file is `new_name`, or will be
+  std::string new_name;
   std::string cgroup_parent;  // --cgroup-parent, or empty
 };
 

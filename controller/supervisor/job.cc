@@ -43,6 +43,13 @@ constexpr seconds kFirstCount{1};
 constexpr std::uint64_t kSmallTalk = 1
                                      << 20;  // diagnosis, and what it wrote before it was this job
 
+// One action where the number alone says what it is; else the one of the fault.
+std::string FixOf(int error) {
+  if (error == ENOSPC) return "make room on the disk that is written to, then do it again";
+  if (error == EDQUOT) return "raise the disk quota of who writes, then do it again";
+  return {};
+}
+
 class RunningJob {
  public:
   RunningJob(const JobRequest& request, HelperExpectation expectation, ipc::Child child)
@@ -141,11 +148,8 @@ class RunningJob {
           failed.detail += strerrorname_np(failed.error) != nullptr ? strerrorname_np(failed.error)
                                                                     : "unknown error";
         }
-        failure_ = Error{policy::FaultError(failed.fault),
-                         std::move(failed.path),
-                         std::move(failed.detail),
-                         failed.error,
-                         {}};
+        failure_ = Error{policy::FaultError(failed.fault), std::move(failed.path),
+                         std::move(failed.detail), failed.error, FixOf(failed.error)};
         phase_ = Phase::kDone;
         return {};
       }

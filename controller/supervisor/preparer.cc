@@ -22,8 +22,7 @@ constexpr int kPatienceSeconds = 10;  // for any one answer, and for its end
 
 }  // namespace
 
-Result<Preparer> Preparer::Start(const HostIdPlan& plan, std::string cgroup_parent,
-                                 int export_directory, UnnamedFile unnamed) {
+Result<Preparer> Preparer::Start(const HostIdPlan& plan, std::string cgroup_parent, NewEntry made) {
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
     return SystemError("socketpair", "preparer");
@@ -39,8 +38,7 @@ Result<Preparer> Preparer::Start(const HostIdPlan& plan, std::string cgroup_pare
   if (pid < 0) return SystemError("fork", "preparer");
   if (pid == 0) {
     ours.reset();
-    PreparerWork work{plan, std::move(cgroup_parent), export_directory, std::move(unnamed),
-                      controller};
+    PreparerWork work{plan, std::move(cgroup_parent), std::move(made), controller};
     RunPreparer(work, theirs.get(), bell.get());
   }
   return Preparer(pid, std::move(ours), std::move(bell));

@@ -16,10 +16,9 @@ namespace bailiff::controller {
 
 class Preparer {
  public:
-  // Forks it. `cgroup_parent`: see cgroup_layout.h. `export_directory`: a directory it may hand
-  // back to the operator, or -1. `unnamed`: a file it may give its name.
-  static Result<Preparer> Start(const HostIdPlan& plan, std::string cgroup_parent,
-                                int export_directory, UnnamedFile unnamed);
+  // Forks it. `cgroup_parent`: see cgroup_layout.h. `made`: what is new for this command, which it
+  // takes away when it ends without having been asked for one of the last two.
+  static Result<Preparer> Start(const HostIdPlan& plan, std::string cgroup_parent, NewEntry made);
   Preparer(Preparer&&) noexcept = default;
   Preparer& operator=(Preparer&&) noexcept = default;
   Preparer(const Preparer&) = delete;
@@ -39,10 +38,10 @@ class Preparer {
   Result<void> RemoveCgroups();
   // The same as the process's last work, for which nobody waits but the end of this object.
   void BeginRemoval();
-  // Gives the export directory and all in it to the operator.
+  // The new directory is whole: gives it and all in it to the operator, and it stays.
   Result<void> GiveBack();
-  // Gives the file its name, as the operator, and makes it durable. Never in the place of another:
-  // kFileExists.
+  // The new file is whole: gives it its name, as the operator, and makes that durable; it stays.
+  // Never in the place of another: kFileExists.
   Result<void> NameFile();
 
  private:

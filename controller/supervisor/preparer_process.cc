@@ -256,21 +256,61 @@ Result<void> GiveBack(int directory, const HostIdPlan& plan, int depth) {
 }
 
 // A file of O_TMPFILE has no name until all of it is on the disk: whatever dies before, nothing is
-// left, and what has the name is whole.
-Result<void> NameFile(const UnnamedFile& unnamed) {
-  const std::string link = "/proc/self/fd/" + std::to_string(unnamed.file);
-  if (const int error = BAILIFF_FAULT(BackupName))
-    return SystemError("linkat", unnamed.name, error);
-  if (linkat(AT_FDCWD, link.c_str(), unnamed.parent, unnamed.name.c_str(), AT_SYMLINK_FOLLOW) !=
-      0) {
-    Error error = SystemError("linkat", unnamed.name);
+// left, and what has the name is whole. Where the file system has none, it has its name already.
+Result<void> NameFile(const NewEntry& made) {
+  struct stat status {};
+  if (fstat(made.file, &status) != 0) return SystemError("fstat", made.name);
+  const std::string link = "/proc/self/fd/" + std::to_string(made.file);
+  if (const int error = BAILIFF_FAULT(BackupName)) return SystemError("linkat", made.name, error);
+  if (status.st_nlink == 0 &&
+      linkat(AT_FDCWD, link.c_str(), made.parent, made.name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+    Error error = SystemError("linkat", made.name);
     if (error.system_error == EEXIST) error.code = ErrorCode::kFileExists;
     return error;
   }
-  if (const int error = BAILIFF_FAULT(BackupNamed))
-    return SystemError("fsync", unnamed.name, error);
-  if (fsync(unnamed.parent) != 0) return SystemError("fsync", unnamed.name);
+  if (const int error = BAILIFF_FAULT(BackupNamed)) return SystemError("fsync", made.name, error);
+  if (fsync(made.parent) != 0) return SystemError("fsync", made.name);
   return {};
+}
+
+// Everything below `directory`; nothing outside it, whatever links say. The helper that wrote it is
+// gone.
+bool Empty(int directory, int depth) {
+  const int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* entries = depth > kMaxDepth || copy < 0 ? nullptr : fdopendir(copy);
+  if (entries == nullptr) {
+    if (copy >= 0) close(copy);
+    return false;
+  }
+  bool empty = true;
+  while (const dirent* entry = readdir(entries)) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == ".." || unlinkat(directory, entry->d_name, 0) == 0) continue;
+    const auto child = ipc::OpenBeneath(directory, entry->d_name, O_RDONLY | O_DIRECTORY, 0, true);
+    empty = child.ok() && Empty(child->get(), depth + 1) &&
+            unlinkat(directory, entry->d_name, AT_REMOVEDIR) == 0 && empty;
+  }
+  closedir(entries);
+  return empty;
+}
+
+// Nothing half made stays under the name: as the operator, whom the place belongs to. What has the
+// name by now and is something else is left alone. Nobody waits for an answer any more; what cannot
+// be taken away is the operator's to see.
+void Discard(const NewEntry& made) {
+  const int own = made.directory >= 0 ? made.directory : made.file;
+  if (own < 0) return;
+  struct stat mine {};
+  struct stat named {};
+  if (fstat(own, &mine) != 0 ||
+      fstatat(made.parent, made.name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0 ||
+      mine.st_dev != named.st_dev || mine.st_ino != named.st_ino)
+    return;
+  if (made.directory < 0) {
+    unlinkat(made.parent, made.name.c_str(), 0);
+  } else if (Empty(made.directory, 0)) {
+    unlinkat(made.parent, made.name.c_str(), AT_REMOVEDIR);
+  }
 }
 
 // The name is checked here too: this process is the one with the privilege.
@@ -283,9 +323,16 @@ bool IsSubtreeName(const std::string& name) {
 
 Result<void> Serve(PreparerWork& work, const std::string& request) {
   if (request == "m") return WriteMaps(work);
-  if (request == "o" && work.export_directory >= 0)
-    return GiveBack(work.export_directory, work.plan, 0);
-  if (request == "n" && work.unnamed.file >= 0) return NameFile(work.unnamed);
+  if (request == "o" && work.made.directory >= 0) {
+    if (work.plan.root_started) BAILIFF_TRY(GiveBack(work.made.directory, work.plan, 0));
+    work.kept = true;
+    return {};
+  }
+  if (request == "n" && work.made.file >= 0) {
+    BAILIFF_TRY(NameFile(work.made));
+    work.kept = true;
+    return {};
+  }
   if (request.size() > 1 && request[0] == 'c' && IsSubtreeName(request.substr(1)))
     return MakeCgroups(work, request.substr(1));
   if (request == "r" || request == std::string(1, kLastRequest)) return RemoveCgroups(work);
@@ -322,7 +369,10 @@ void RunPreparer(PreparerWork& work, int socket, int bell) {
       if (got < 0 && errno == EAGAIN) continue;
     }
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) _exit(0);
+    if (got <= 0) {
+      if (!work.kept) Discard(work.made);
+      _exit(0);
+    }
     const std::string answer =
         Encode(Serve(work, std::string(buffer, static_cast<std::size_t>(got))));
     if (send(socket, answer.data(), answer.size(), MSG_NOSIGNAL) < 0 || buffer[0] == kLastRequest)

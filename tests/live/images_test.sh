@@ -131,7 +131,7 @@ convert oci-archive:out.tar docker-archive:out-docker.tar:x:y && same "its id is
 same "and its root the same" "$(bailiff --json image show "$exported" | member tree)" "$(bailiff --json image show oci | member tree)"
 refused an_export_over_a_file 73 cli.file.exists bailiff image export oci out.tar
 refused an_export_of_nothing 66 image.id.unknown bailiff image export nothing none.tar
-same "which leaves no file with anything in it" "$(cat none.tar 2>/dev/null | wc -c)" 0
+same "which leaves no file" "$(ls none.tar 2>/dev/null)" ""
 [[ $(sha256sum <out.tar) == "$(sha256sum <again.tar)" ]] && pass "the file that was there is as it was" || fail "the file that was there is as it was"
 
 # --- f09: a full disk and Ctrl-C leave nothing half taken
