@@ -57,14 +57,32 @@ void AddWarnings(JsonWriter& json, const std::vector<JobWarning>& warnings) {
   json.End();
 }
 
+namespace {
+
+// The directory as it was typed: of `run --source DIR`, `source import --git REPO COMMIT` or
+// `source import DIR`.
+const std::string& SourceOperand(const Command& command) {
+  if (!command.source.name.empty()) return command.source.name;
+  return command.arguments[0];
+}
+
+}  // namespace
+
 Result<RevisionInfo> ImportSource(Context& context, Store& store, OwnersLock& locks,
                                   const JobHost& jobs, int directory, const GitSource* git,
                                   const Interrupts& interrupts) {
   BAILIFF_TRY(locks.ShareContents(OwnersLock::Contents::kObjects));
   ProgressLine line(context.output.shows_progress());
   const JobHooks hooks = HooksFor(line, interrupts, "importing");
-  BAILIFF_TRY_ASSIGN(RevisionInfo info, git != nullptr ? ImportGit(jobs, directory, *git, hooks)
-                                                       : ImportDirectory(jobs, directory, hooks));
+  Result<RevisionInfo> imported = git != nullptr ? ImportGit(jobs, directory, *git, hooks)
+                                                 : ImportDirectory(jobs, directory, hooks);
+  if (!imported.ok()) {
+    // The importer knows the directory by no other name.
+    Error error = std::move(imported).error();
+    if (error.subject == ".") error.subject = SourceOperand(context.command);
+    return error;
+  }
+  RevisionInfo info = *std::move(imported);
   line.Clear();
   RevisionRow row;
   row.revision = info.revision.hex();

@@ -150,6 +150,7 @@ git init -q --object-format=sha256 "$scratch/sha256" && (cd "$scratch/sha256" &&
 refuses f04_sha256_by_name git.format.sha256 "$scratch/sha256" HEAD
 refuses f04_sha256_by_digits git.format.sha256 "$scratch/sha256" "$here"
 refuses f04_no_repository git.repository.missing "$scratch/names/d" HEAD
+check f04_no_repository_is_named_as_it_was_typed grep -q " $scratch/names/d: " "$scratch/stderr"
 cp -R "$r/.git" "$scratch/reftable" && mkdir "$scratch/reftable/reftable"
 refuses f04_reftable git.refs.reftable "$scratch/reftable" HEAD
 imports f04_reftable_by_digits "$scratch/reftable" "$here"
@@ -220,6 +221,19 @@ else
   fail "an import costs more with its history" "$short ms of processor time for 1 commit, $long ms for 50,000"
 fi
 round_trip "50,000 commits" "$scratch/history50000" HEAD
+
+# --- 50,000 files in one commit: over the bound, and refused as soon as that is known
+for form in flat deep; do
+  git init -q --bare "$scratch/$form"
+  awk -v deep="$form" 'BEGIN {
+    printf "blob\nmark :1\ndata 5\nwords\ncommit refs/heads/main\ncommitter A <a@example.org> 1000000000 +0000\ndata 1\nx\n"
+    for (i = 0; i < 50000; i++) printf "M 100644 :1 %sfile%d\n", deep == "deep" ? "d" int(i / 100) "/" : "", i
+  }' | git -C "$scratch/$form" fast-import --quiet || fail "50,000 files"
+  began=$EPOCHREALTIME
+  refuses "R3_09_50000_files_$form" snapshot.bounds.entries "$scratch/$form" refs/heads/main
+  took=$(((${EPOCHREALTIME/./} - ${began/./}) / 1000))
+  if ((took < 2000 * slow)); then pass "50,000 files, $form: refused in $took ms"; else fail "50,000 files, $form: refused in time" "$took ms"; fi
+done
 
 # --- interrupted, and out of room: nothing is half there
 r=$scratch/large
