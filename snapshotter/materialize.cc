@@ -59,10 +59,12 @@ Error Damaged(ObjectKind kind, const policy::Digest& digest, const char* why) {
 
 class Writer {
  public:
-  Writer(int objects, int out, const TreeModes& modes, Reporter& reporter)
+  // `alone`: nobody else writes a part of the tree there.
+  Writer(int objects, int out, const TreeModes& modes, bool alone, Reporter& reporter)
       : blobs_(objects, ObjectKind::kBlob),
         out_(out),
         modes_(modes),
+        alone_(alone),
         reporter_(reporter),
         buffer_(new char[kBuffer]) {}
 
@@ -85,7 +87,7 @@ class Writer {
   };
 
   // Entries of one directory are neighbours in a sorted manifest, so a stack of open directories
-  // makes each exactly once.
+  // makes each exactly once; one that is there already was made by the other writer.
   Result<int> Directory(std::string_view path) {
     const std::size_t slash = path.rfind('/');
     const std::string_view wanted = slash == std::string_view::npos ? "" : path.substr(0, slash);
@@ -95,14 +97,22 @@ class Writer {
       const std::size_t end = std::min(wanted.find('/', begin), wanted.size());
       const std::string name(wanted.substr(begin, end - begin));
       const int parent = open_.empty() ? out_ : open_.back().fd.get();
-      if (mkdirat(parent, name.c_str(), 0755) != 0 && errno != EEXIST)
-        return MakeFault(SnapshotFault::kIo, path, "mkdirat", errno);
+      if (mkdirat(parent, name.c_str(), 0755) != 0 && (errno != EEXIST || alone_))
+        return NotMade(path, "mkdirat", errno);
       const int fd = openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
       if (fd < 0) return MakeFault(SnapshotFault::kIo, path, "openat", errno);
       open_.push_back({std::string(wanted.substr(0, end)), ipc::Fd(fd)});
       begin = end + 1;
     }
     return open_.empty() ? out_ : open_.back().fd.get();
+  }
+
+  // A tree has no name twice and is written into nothing: what is there already has a name that the
+  // file system takes for this one. Going on would lose one of the two.
+  static Error NotMade(std::string_view path, const char* call, int error) {
+    if (error != EEXIST) return MakeFault(SnapshotFault::kIo, path, call, error);
+    return MakeFault(SnapshotFault::kNameTaken, path,
+                     "the file system takes it for another name of the same tree");
   }
 
   static bool Holds(std::string_view directory, std::string_view path) {
@@ -119,7 +129,7 @@ class Writer {
     if (target.find('\0') != std::string::npos)
       return MakeFault(SnapshotFault::kLinkTarget, entry.path, "holds NUL");
     if (symlinkat(target.c_str(), directory, name.c_str()) != 0)
-      return MakeFault(SnapshotFault::kIo, entry.path, "symlinkat", errno);
+      return NotMade(entry.path, "symlinkat", errno);
     return {};
   }
 
@@ -128,7 +138,7 @@ class Writer {
     const mode_t mode = entry.kind == EntryKind::kExecutable ? modes_.executable : modes_.file;
     const ipc::Fd file(openat(directory, name.c_str(),
                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
-    if (!file.valid()) return MakeFault(SnapshotFault::kIo, entry.path, "openat", errno);
+    if (!file.valid()) return NotMade(entry.path, "openat", errno);
     policy::Sha256 sha;
     std::uint64_t copied = 0;
     for (;;) {
@@ -153,6 +163,7 @@ class Writer {
   ObjectDirectories blobs_;
   int out_;
   const TreeModes& modes_;
+  bool alone_;
   Reporter& reporter_;
   std::unique_ptr<char[]> buffer_;
   std::vector<OpenDirectory> open_;
@@ -203,7 +214,7 @@ Result<JobResult> Materialize(int objects, int out, const policy::Digest& digest
   BAILIFF_TRY_ASSIGN(const TreeManifest tree, ReadTree(objects, digest));
   const std::size_t begin = tree.entries.size() * share.part / share.parts;
   const std::size_t end = tree.entries.size() * (share.part + 1) / share.parts;
-  Writer writer(objects, out, modes, reporter);
+  Writer writer(objects, out, modes, share.parts == 1, reporter);
   for (std::size_t i = begin; i < end; ++i) BAILIFF_TRY(writer.Write(tree.entries[i]));
   return JobResult{digest, digest, tree.entries.size(), tree.total};
 }

@@ -64,6 +64,18 @@ Result<void> RefuseForeignEntries(int data) {
   return LayoutError(ErrorCode::kDataNotEmpty, "it holds \"" + foreign + "\", which is not ours");
 }
 
+// Where names that differ in case are one, a file of an image or of a tree would take the place of
+// another one. Asked of a file that is always there.
+Result<void> RefuseFolding(int data) {
+  struct stat lower {};
+  struct stat upper {};
+  if (fstatat(data, "controller.lock", &lower, AT_SYMLINK_NOFOLLOW) != 0 ||
+      fstatat(data, "CONTROLLER.LOCK", &upper, AT_SYMLINK_NOFOLLOW) != 0 ||
+      lower.st_ino != upper.st_ino)
+    return {};
+  return LayoutError(ErrorCode::kDataFolds, "\"a\" and \"A\" are one name there");
+}
+
 Result<void> MakeLayout(int data) {
   for (const char* name : kDirectories) {
     const Result<ipc::Fd> made = MakeDirectory(data, name);
@@ -136,7 +148,7 @@ Result<void> CheckFormat(int data) {
   if (*format != kDataFormat)
     return LayoutError(ErrorCode::kDataFormatUnknown,
                        "its format is another one than \"bailiff-data 1\"");
-  return {};
+  return RefuseFolding(data);
 }
 
 Result<std::string> ReadAuthority(int data) {
@@ -163,6 +175,7 @@ Result<InitReport> InitDataDirectory(int data, const std::string& database,
   }
   BAILIFF_TRY(RefuseForeignEntries(data));
   BAILIFF_TRY(MakeLayout(data));
+  BAILIFF_TRY(RefuseFolding(data));
   // The id is durable before the database exists, so an init that is taken up again keeps it.
   if (!Exists(data, kAuthorityName)) {
     BAILIFF_TRY_ASSIGN(const std::string fresh, NewRepository());

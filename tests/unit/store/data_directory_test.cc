@@ -187,6 +187,18 @@ TEST_F(DataDirectory, format_is_checked) {
   ASSERT_CODE(ErrorCode::kStoreForeign, ReadAuthority(fd->get()));
 }
 
+TEST_F(DataDirectory, b13_a_place_where_names_fold_is_refused) {
+  const std::string path = Make("d", 0700);
+  const auto fd = OpenDataDirectory(path, geteuid());
+  ASSERT_OK(fd);
+  std::ofstream(path + "/format") << "bailiff-data 1\n";
+  std::ofstream(path + "/controller.lock") << "";
+  ASSERT_OK(CheckFormat(fd->get()));
+  // One file under both names, as a file system that folds case would show it.
+  ASSERT_EQ(link((path + "/controller.lock").c_str(), (path + "/CONTROLLER.LOCK").c_str()), 0);
+  ASSERT_CODE(ErrorCode::kDataFolds, CheckFormat(fd->get()));
+}
+
 TEST_F(DataDirectory, two_inits_at_once_make_one_repository) {
   const std::string path = Make("d", 0700);
   std::vector<pid_t> children;
