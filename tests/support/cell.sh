@@ -23,8 +23,7 @@ probe_program=${BAILIFF_TEST_PROBE:-$BAILIFF_BUILD/tests/probe}
 make_root() {
   mkdir -p "$1/bin" "$1/etc" "$1/tmp"
   cp "$(command -v busybox)" "$1/bin/busybox"
-  local applet
-  for applet in $(busybox --list); do [[ -e $1/bin/$applet || $applet == busybox ]] || ln -s busybox "$1/bin/$applet"; done
+  applets "$1/bin"
   [[ -x $probe_program ]] || { fail "the probe is built" "$probe_program is missing: cmake --build … --target probe"; finish; }
   cp "$probe_program" "$1/bin/probe"
   echo 'root:x:0:0::/:/bin/sh' >"$1/etc/passwd"

@@ -37,6 +37,27 @@ vm_kernel() {
   vm_image=$vm_cache/kernel/boot/vmlinuz-$vm_version
 }
 
+# vm_packages NAME PACKAGE…: Debian packages for the inside of a machine, downloaded and unpacked once into the cache, never installed;
+# prints the folder.
+vm_packages() {
+  local folder=$vm_cache/$1 lock package
+  shift
+  mkdir -p "$vm_cache"
+  exec {lock}>"$folder.lock"
+  flock "$lock"
+  if [[ ! -f $folder/complete ]]; then
+    rm -rf "$folder" "$folder.download"
+    mkdir -p "$folder" "$folder.download"
+    (cd "$folder.download" && { apt-get -qq -o APT::Sandbox::User=root download "$@" ||
+       { apt-get update -qq && apt-get -qq -o APT::Sandbox::User=root download "$@"; }; }) >&2 || return 1
+    for package in "$folder".download/*.deb; do dpkg-deb -x "$package" "$folder" || return 1; done
+    rm -rf "$folder.download"
+    touch "$folder/complete"
+  fi
+  exec {lock}>&-
+  echo "$folder"
+}
+
 # vm_initrd FILE plain|systemd: busybox, the few modules that reach the shared root, and the script that lays the tmpfs over it.
 vm_initrd() {
   local file=$1 init=$2 root m path name order=()
@@ -152,7 +173,7 @@ vm_qemu() {
   timeout -k 5 "$6" qemu-system-x86_64 -accel "$([[ $1 == kvm ]] && echo kvm || echo tcg,thread=multi)" -cpu max,arch-capabilities=off \
     -smp "$(nproc | awk '{print ($1 > 4 ? 4 : $1)}')" -m "$2" -nodefaults -no-user-config -no-reboot \
     -display none -serial stdio -monitor none \
-    -kernel "$vm_image" -initrd "$3" -append "console=ttyS0 quiet loglevel=3 panic=-1 systemd.unified_cgroup_hierarchy=1" \
+    -kernel "$vm_image" -initrd "$3" -append "console=ttyS0 quiet loglevel=3 panic=-1 no_timer_check mitigations=off systemd.unified_cgroup_hierarchy=1" \
     -fsdev "local,id=host,path=/,security_model=none,readonly=on,multidevs=remap" \
     -device virtio-9p-pci,fsdev=host,mount_tag=host \
     -fsdev "local,id=share,path=$4,security_model=none" -device virtio-9p-pci,fsdev=share,mount_tag=share \
