@@ -206,7 +206,6 @@ std::vector<ipc::IdMap> HostMode::Map(std::uint32_t id,
 Result<HostMode> EnterHostMode(HostModeRequest request) {
   HostMode mode;
   BAILIFF_TRY_ASSIGN(mode.ids, PlanHostIds());
-  if (mode.ids.root_started) BAILIFF_TRY(RaiseOomFloor());
   if (auto id = ipc::ReadFileAt(AT_FDCWD, "/etc/machine-id", 64); id.ok()) {
     mode.machine_id = id->substr(0, id->find('\n'));
   }
@@ -219,6 +218,7 @@ Result<HostMode> EnterHostMode(HostModeRequest request) {
   // The controller itself keeps nothing that reaches what is beside it.
   request.new_parent.reset();
   mode.new_file = std::move(request.new_file);
+  if (mode.ids.root_started) BAILIFF_TRY(RaiseOomFloor());
   BAILIFF_TRY_ASSIGN(mode.programs, OpenPrograms());
   Mounts mounts;
   if (mode.ids.root_started) {
