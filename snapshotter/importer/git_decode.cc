@@ -38,6 +38,8 @@ bool IsHex(std::string_view text) {
   return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
+constexpr std::size_t kIdBytes = std::tuple_size_v<decltype(GitId::bytes)>;
+
 constexpr std::array<std::pair<std::string_view, GitMode>, 6> kModes = {
     {{"100644", GitMode::kFile},
      {"100664", GitMode::kOldFile},
@@ -137,18 +139,6 @@ std::string_view GitModeText(GitMode mode) {
   return "";
 }
 
-GitMode GitModeOf(policy::EntryKind kind) {
-  switch (kind) {
-    case policy::EntryKind::kFile:
-      return GitMode::kFile;
-    case policy::EntryKind::kExecutable:
-      return GitMode::kExecutable;
-    case policy::EntryKind::kLink:
-      return GitMode::kLink;
-  }
-  return GitMode::kFile;
-}
-
 Result<GitId> DecodeCommit(std::string_view bytes, const GitId& id) {
   const auto tree = TakeIdLine(bytes, "tree ");
   if (!tree)
@@ -216,6 +206,29 @@ bool GitOrderLess(std::string_view a, bool a_is_tree, std::string_view b, bool b
     return static_cast<unsigned char>(is_tree ? '/' : '\0');
   };
   return next(a, a_is_tree) < next(b, b_is_tree);
+}
+
+Result<std::vector<GitLeft>> DecodeLeftOut(std::string_view bytes) {
+  const auto refuse = [](const char* why) {
+    return MakeFault(SnapshotFault::kStaged, "git-left-out", why);
+  };
+  std::vector<GitLeft> all;
+  while (!bytes.empty()) {
+    const std::size_t space = bytes.find(' ');
+    const std::size_t end = bytes.find('\0');
+    if (end == std::string_view::npos || space > end || bytes.size() - end - 1 < kIdBytes)
+      return refuse("is cut short");
+    const auto mode = ModeOf(bytes.substr(0, space));
+    if (mode != GitMode::kSubmodule && mode != GitMode::kTree && mode != GitMode::kOldFile)
+      return refuse("holds what is never left out");
+    const std::string_view path = bytes.substr(space + 1, end - space - 1);
+    if (policy::CheckTreePath(path, policy::TreeNames::kSource) != SnapshotFault::kNone)
+      return refuse("holds a path that no tree has");
+    if (!all.empty() && all.back().path >= path) return refuse("is out of order");
+    all.push_back({*mode, path, *policy::RawGitId(bytes.substr(end + 1, kIdBytes))});
+    bytes.remove_prefix(end + 1 + kIdBytes);
+  }
+  return all;
 }
 
 }  // namespace bailiff::snapshotter

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "ipc/result.h"
-#include "policy/tree_entry.h"
 #include "snapshotter/importer/git_objects.h"
 
 namespace bailiff::snapshotter {
@@ -30,7 +29,6 @@ Result<GitTag> DecodeTag(std::string_view bytes, const policy::GitId& id);
 // kOldFile: 100664, which old versions of git wrote; a plain file to everybody but its tree's id.
 enum class GitMode : std::uint8_t { kFile, kOldFile, kExecutable, kLink, kTree, kSubmodule };
 std::string_view GitModeText(GitMode mode);  // "100644", …
-GitMode GitModeOf(policy::EntryKind kind);
 
 struct GitEntry {
   GitMode mode;
@@ -59,5 +57,16 @@ Result<GitRefValue> DecodeRef(std::string_view bytes, std::string_view name);
 // What packed-refs says of `name`; nothing when it does not say. Lines before the one that is found
 // must be well-formed.
 Result<std::optional<policy::GitId>> FindPackedRef(std::string_view bytes, std::string_view name);
+
+// What an import left out of the trees of a commit (git_verify.h), as it staged it: the form of a
+// tree's entries, with paths for names, in the order of their bytes. Borrows from `bytes`.
+struct GitLeft {
+  GitMode mode;  // kSubmodule, kTree or kOldFile
+  std::string_view path;
+  policy::GitId id;
+};
+
+// kStaged for whatever no import of ours writes.
+Result<std::vector<GitLeft>> DecodeLeftOut(std::string_view bytes);
 
 }  // namespace bailiff::snapshotter

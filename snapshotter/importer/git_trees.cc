@@ -70,4 +70,16 @@ Result<GitId> GitTreeMaker::Write(Directory& directory) {
   return put_(bytes);
 }
 
+GitMode GitModeOf(policy::EntryKind kind) {
+  switch (kind) {
+    case policy::EntryKind::kFile:
+      return GitMode::kFile;
+    case policy::EntryKind::kExecutable:
+      return GitMode::kExecutable;
+    case policy::EntryKind::kLink:
+      return GitMode::kLink;
+  }
+  return GitMode::kFile;
+}
+
 }  // namespace bailiff::snapshotter

@@ -6,9 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "policy/tree_entry.h"
 #include "snapshotter/importer/git_decode.h"
 
 namespace bailiff::snapshotter {
+
+// How git writes an entry of ours.
+GitMode GitModeOf(policy::EntryKind kind);
 
 class GitTreeMaker {
  public:

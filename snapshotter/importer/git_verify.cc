@@ -5,11 +5,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "ipc/fault.h"
 #include "ipc/fd.h"
-#include "policy/tree_path.h"
 #include "snapshotter/importer/git_store.h"
 #include "snapshotter/importer/git_trees.h"
 #include "snapshotter/importer/git_walk.h"
@@ -66,44 +64,12 @@ Result<std::string> ReadStagedObject(int in, ObjectKind kind, const Digest& dige
   return bytes;
 }
 
-struct Left {
-  GitMode mode;
-  std::string_view path;
-  GitId id;
-};
-
-// The same form as the entries of a git tree, with paths for names, in the order of their bytes.
-Result<std::vector<Left>> ParseLeftOut(std::string_view rest) {
-  std::vector<Left> all;
-  while (!rest.empty()) {
-    Left one{};
-    const std::size_t space = rest.find(' ');
-    const std::size_t end = rest.find('\0');
-    if (end == std::string_view::npos || space > end || rest.size() - end - 1 < one.id.bytes.size())
-      return False(kLeftOutName, "is cut short");
-    one.path = rest.substr(space + 1, end - space - 1);
-    const auto known = {GitMode::kSubmodule, GitMode::kTree, GitMode::kOldFile};
-    const auto* mode = std::find_if(known.begin(), known.end(), [&](GitMode candidate) {
-      return GitModeText(candidate) == rest.substr(0, space);
-    });
-    if (mode == known.end()) return False(kLeftOutName, "holds what is never left out");
-    one.mode = *mode;
-    std::memcpy(one.id.bytes.data(), rest.data() + end + 1, one.id.bytes.size());
-    rest.remove_prefix(end + 1 + one.id.bytes.size());
-    if (policy::CheckTreePath(one.path, policy::TreeNames::kSource) != SnapshotFault::kNone)
-      return False(kLeftOutName, "holds a path that no tree has");
-    if (!all.empty() && all.back().path >= one.path) return False(kLeftOutName, "is out of order");
-    all.push_back(one);
-  }
-  return all;
-}
-
 class Verifier {
  public:
   Verifier(int in, bool skip_submodules, Reporter& reporter)
       : in_(in), skip_submodules_(skip_submodules), reporter_(reporter) {}
 
-  Result<GitId> Tree(const TreeManifest& manifest, const std::vector<Left>& left_out) {
+  Result<GitId> Tree(const TreeManifest& manifest, const std::vector<GitLeft>& left_out) {
     BAILIFF_TRY_ASSIGN(empty_, HashGitObject(GitType::kTree, ""));
     auto left = left_out.begin();
     for (const TreeEntry& entry : manifest.entries) {
@@ -125,7 +91,7 @@ class Verifier {
   std::uint64_t bytes() const { return bytes_; }
 
  private:
-  Result<void> Add(const Left& left) {
+  Result<void> Add(const GitLeft& left) {
     const bool holds = left.mode == GitMode::kSubmodule
                            ? skip_submodules_
                            : left.mode == GitMode::kTree && left.id == empty_;
@@ -170,7 +136,7 @@ Result<void> StageGitProof(int out, std::string_view commit, std::vector<GitLeft
 Result<JobResult> VerifyGit(int in, const Digest& tree, bool skip_submodules, Reporter& reporter) {
   BAILIFF_TRY_ASSIGN(const std::string commit, ReadStaged(in, kCommitName, kMaxGitCommit));
   BAILIFF_TRY_ASSIGN(const std::string list, ReadStaged(in, kLeftOutName, kMaxLeftOut));
-  BAILIFF_TRY_ASSIGN(const std::vector<Left> left_out, ParseLeftOut(list));
+  BAILIFF_TRY_ASSIGN(const std::vector<GitLeft> left_out, DecodeLeftOut(list));
   BAILIFF_TRY_ASSIGN(std::string bytes, ReadStagedObject(in, ObjectKind::kTree, tree,
                                                          MaxManifestBytes(policy::kSourceBounds)));
   auto manifest = ParseTree(std::move(bytes), policy::kSourceBounds, policy::TreeNames::kSource);

@@ -123,10 +123,30 @@ void Ids(std::string_view bytes) {
          std::string::npos);
 }
 
+void LeftOut(std::string_view bytes) {
+  const auto all = snapshotter::DecodeLeftOut(bytes);
+  if (!all.ok()) return;
+  std::string again;
+  for (const snapshotter::GitLeft& left : *all) {
+    Demand(policy::CheckTreePath(left.path, policy::TreeNames::kSource) ==
+           policy::SnapshotFault::kNone);
+    again.append(snapshotter::GitModeText(left.mode)).append(" ").append(left.path);
+    again.append(1, '\0').append(left.id.raw());
+  }
+  Demand(again == bytes);
+}
+
 void Tree(std::string_view bytes) {
   const auto entries = snapshotter::DecodeTree(bytes, IdOf(1), "", kBounds.entries);
   if (!entries.ok()) return;
   Demand(entries->size() <= kBounds.entries);
+  // Every bit is accounted for: written again, they are the same bytes.
+  std::string again;
+  for (const GitEntry& entry : *entries) {
+    again.append(snapshotter::GitModeText(entry.mode)).append(" ").append(entry.name);
+    again.append(1, '\0').append(entry.id.raw());
+  }
+  Demand(again == bytes);
   for (std::size_t i = 1; i < entries->size(); ++i) {
     const GitEntry& a = (*entries)[i - 1];
     const GitEntry& b = (*entries)[i];
@@ -168,6 +188,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 4:
       static_cast<void>(policy::IsCommitName(bytes));
       Ids(bytes);
+      LeftOut(bytes);
       break;
     default:
       Repository(bytes);
