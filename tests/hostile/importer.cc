@@ -4,12 +4,11 @@
 // change what it reads, to exceed its bounds, to leave a way to write behind.
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+#include <string>
 #include <vector>
 
 #include "snapshotter/helper_main.h"
@@ -22,6 +21,7 @@
 #include "snapshotter/importer/image.h"
 #include "tests/hostile/mode.h"
 #include "tests/hostile/snapshot_lies.h"
+#include "tests/support/send_descriptor.h"
 
 namespace bailiff::snapshotter {
 namespace {
@@ -196,20 +196,8 @@ Result<JobResult> Flood(const std::string& mode, int out) {
 // A descriptor that it may write through, sent where it would outlive it.
 void SendDescriptor(int out) {
   const int fd = openat(out, "kept", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  char byte[6] = {0, 0, 0, 2, 0x12, 0};  // an empty Progress
-  iovec part{byte, sizeof byte};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof control;
-  cmsghdr* message = CMSG_FIRSTHDR(&header);
-  message->cmsg_level = SOL_SOCKET;
-  message->cmsg_type = SCM_RIGHTS;
-  message->cmsg_len = CMSG_LEN(sizeof fd);
-  std::memcpy(CMSG_DATA(message), &fd, sizeof fd);
-  static_cast<void>(sendmsg(ipc::kChannelFd, &header, MSG_NOSIGNAL));
+  const std::string progress("\0\0\0\2\x12\0", 6);  // an empty one
+  static_cast<void>(test::SendDescriptor(ipc::kChannelFd, progress, fd));
 }
 
 Result<JobResult> Work(const Order& order, const Inputs& inputs, Reporter& reporter) {

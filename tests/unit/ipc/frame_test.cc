@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include <cstring>
+#include <string>
+
+#include "tests/support/send_descriptor.h"
 
 namespace bailiff::ipc {
 namespace {
@@ -72,20 +74,8 @@ TEST_F(Frames, LongerThanTheBoundIsRefusedUnread) {
 
 TEST_F(Frames, b01_a_passed_descriptor_is_refused_and_never_installed) {
   const int passed = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  std::string packet("\0\0\0\1x", 5);
-  iovec part{packet.data(), packet.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof control;
-  cmsghdr* message = CMSG_FIRSTHDR(&header);
-  message->cmsg_level = SOL_SOCKET;
-  message->cmsg_type = SCM_RIGHTS;
-  message->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(message), &passed, sizeof passed);
-  ASSERT_EQ(sendmsg(pair_.theirs.get(), &header, 0), 5);
+  const std::string packet("\0\0\0\1x", 5);
+  ASSERT_EQ(test::SendDescriptor(pair_.theirs.get(), packet, passed), 5);
   const int next = dup(0);
   close(next);
   const auto frame = Receive();
